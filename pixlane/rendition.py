@@ -1,0 +1,137 @@
+"""Rendition: the finished image, where it came from, and the truth about what was done to it."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from pixlane.recipe import Region
+
+NOTE_CODES: dict[str, str] = {
+    "target_clamped": "target_bytes lay outside 65,536 .. 4,194,304 and was moved to the nearer bound",
+    "target_missed": "no candidate met every limit; this is the smallest",
+    "declared_type_wrong": "the declared type or the file name contradicts the bytes",
+    "resized": "the picture has fewer pixels than the source",
+}
+"""Every note code and what it says. One registry: a test holds an input for each, and no code is written elsewhere."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that a user would otherwise not see. `code` is stable, `text` is one sentence with the values."""
+
+    code: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One rung that was encoded: size in px, encoder ("jpeg", "png", "palette", "webp", "untouched"), quality or None, bytes."""
+
+    width: int
+    height: int
+    encoder: str
+    quality: int | None
+    byte_count: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """What came in. Sizes are upright, px; `frames` is None where counting would need the whole file."""
+
+    sha256: str
+    mime: str
+    width: int
+    height: int
+    byte_count: int
+    frames: int | None = 1
+
+
+@dataclass(frozen=True)
+class Rendition:
+    """The finished image.
+
+    Attributes:
+        data: the encoded bytes.
+        mime: their type.
+        width, height: px.
+        source: what came in.
+        region: the part of the upright source that is shown; None: all of it.
+        fits: True when every limit of the recipe is met.
+        notes: what a user would otherwise not see, in the order in which it happened.
+        attempts: the rungs that were encoded, in order; the last chosen one is the result.
+        pipeline: version of the pipeline that made it.
+        recipe: fingerprint of the recipe.
+        cached: True when it came from the store without work.
+        elapsed_ms: time spent making it (not fetching it), milliseconds.
+    """
+
+    data: bytes = field(repr=False)
+    mime: str
+    width: int
+    height: int
+    source: Source
+    region: Region | None = None
+    fits: bool = True
+    notes: tuple[Note, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    pipeline: str = ""
+    recipe: str = ""
+    cached: bool = False
+    elapsed_ms: float = 0.0
+
+    @cached_property
+    def data_url(self) -> str:
+        """`data:<mime>;base64,<data>`."""
+        return data_url_prefix(self.mime) + base64.b64encode(self.data).decode("ascii")
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Rendition px per source px on each axis; 1.0 where nothing was resized."""
+        shown = self._shown
+        return self.width / shown.width, self.height / shown.height
+
+    def to_source(self, x: float, y: float) -> tuple[float, float]:
+        """The point of the upright source that is shown at (x, y); continuous coordinates, (0, 0) is the top left corner."""
+        shown = self._shown
+        return shown.x + x * shown.width / self.width, shown.y + y * shown.height / self.height
+
+    @property
+    def _shown(self) -> Region:
+        return self.region or Region(0, 0, self.source.width, self.source.height)
+
+    def to_meta(self) -> dict[str, Any]:
+        """Everything but the bytes, as JSON values; what `pixlane:{<sha256>}:meta:<recipe>` holds."""
+        record = asdict(self)
+        for name in ("data", "cached"):
+            del record[name]
+        return record
+
+    @classmethod
+    def from_meta(cls, record: dict[str, Any], data_url: str, *, cached: bool = True) -> Rendition:
+        """The rendition that `to_meta` described, with the bytes of its data URL."""
+        region = record["region"]
+        rendition = cls(
+            **{
+                **record,
+                "data": base64.b64decode(data_url.partition(",")[2], validate=True),
+                "source": Source(**record["source"]),
+                "region": Region(**region) if region else None,
+                "notes": tuple(Note(**note) for note in record["notes"]),
+                "attempts": tuple(Attempt(**attempt) for attempt in record["attempts"]),
+                "cached": cached,
+            }
+        )
+        rendition.__dict__["data_url"] = data_url
+        return rendition
+
+
+def data_url_prefix(mime: str) -> str:
+    return f"data:{mime};base64,"
+
+
+def data_url_length(mime: str, byte_count: int) -> int:
+    """Characters of the data URL for that many bytes."""
+    return len(data_url_prefix(mime)) + 4 * -(-byte_count // 3)

@@ -1,0 +1,126 @@
+"""Every knob once: its environment name, unit, default, bounds and meaning. Nothing else reads the environment.
+
+A plain table and not a settings framework: `normalize()` needs two of these values, and a framework costs more to import
+(0.3 s) than the first image takes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any
+
+from pixlane.errors import InvalidArgument
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+
+def _knob(default: Any, help: str, *, low: float | None = None, high: float | None = None) -> Any:
+    return field(default=default, metadata={"help": help, "low": low, "high": high})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The values in force. Field `name` is set by the environment variable `PIXLANE_NAME`."""
+
+    # What a result must satisfy by default
+    embed_target_bytes: int = _knob(256 * KIB, "length of the whole data URL, in characters", low=64 * KIB, high=4 * MIB)
+
+    # What a source may be
+    max_source_bytes: int = _knob(32 * MIB, "largest source, bytes", low=1, high=512 * MIB)
+    max_pixels: int = _knob(100_000_000, "most pixels that are decoded for one image", low=1)
+    max_frames: int = _knob(10_000, "most frames or pages of one source", low=1)
+    max_svg_bytes: int = _knob(2 * MIB, "largest SVG source, bytes", low=1)
+    max_inflated_bytes: int = _knob(8 * MIB, "largest inflated SVG (svgz), bytes", low=1)
+
+    # How long and how much one image may take
+    soft_timeout_s: float = _knob(20.0, "an image is given up after this, seconds", low=0.1)
+    hard_timeout_s: float = _knob(30.0, "the process of an image is ended after this, seconds", low=0.2)
+    svg_timeout_s: float = _knob(10.0, "a rasterizer is ended after this, seconds", low=0.1)
+    max_child_bytes: int = _knob(2 * GIB, "data memory of one worker process (RLIMIT_DATA), bytes", low=256 * MIB)
+
+    # Where the service is
+    redis_url: str = _knob("", "ledger and sources; empty: the embedded service")
+    broker_url: str = _knob("", "Celery's broker; empty: redis_url")
+    cache_url: str = _knob("", "results; empty: redis_url")
+    key_prefix: str = _knob("pixlane", "first part of every Redis key")
+    store_timeout_s: float = _knob(2.0, "deadline of one call to Redis, seconds", low=0.05)
+
+    # How a worker works
+    concurrency: int = _knob(0, "worker processes; 0: one per core", low=0, high=1024)
+    allowed_roots: str = _knob("", "folders whose files a worker may read by path, separated by the path separator")
+    lease_margin_s: float = _knob(2.0, "a lease outlives the hard limit by this, seconds", low=0.1)
+    sweep_interval_s: float = _knob(2.0, "each worker looks for overdue jobs this often, seconds", low=0.1)
+    resend_after_s: float = _knob(30.0, "a job that nobody claimed may be sent again after this, seconds", low=0.5)
+    max_tasks_per_child: int = _knob(500, "a worker process is replaced after this many tasks", low=1)
+
+    # How long things live
+    result_ttl_s: int = _knob(7 * 86_400, "a result lives this long after it was last read, seconds", low=1)
+    source_ttl_s: int = _knob(3_600, "a source lives this long after its last job ended, seconds", low=1)
+    error_ttl_s: int = _knob(600, "a deterministic error is remembered this long, seconds", low=1)
+    crashed_ttl_s: int = _knob(7 * 86_400, "the verdict crashed and its source live this long, seconds", low=1)
+
+    # The embedded service
+    embedded_dir: str = _knob("", "folder of the embedded service; empty: in the user's cache folder")
+    embedded_max_bytes: int = _knob(0, "memory bound of the embedded store, bytes; 0: a quarter of the memory, 2 GiB at most", low=0)
+
+
+@cache
+def current() -> Settings:
+    """The settings of this process, read from the environment on first use."""
+    return load(os.environ)
+
+
+def load(environ: Mapping[str, str]) -> Settings:
+    """Settings from `PIXLANE_*` variables. Raises InvalidArgument that names the variable, its bounds and the value."""
+    values = {}
+    for knob in fields(Settings):
+        variable = environment_name(knob.name)
+        raw = environ.get(variable, "")
+        if raw != "":
+            values[knob.name] = _parse(variable, raw, knob.default, knob.metadata)
+    return Settings(**values)
+
+
+def environment_name(name: str) -> str:
+    return f"PIXLANE_{name.upper()}"
+
+
+_BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+def _parse(variable: str, raw: str, default: Any, metadata: Mapping[str, Any]) -> Any:
+    kind = type(default)
+    try:
+        value = _BOOLEANS[raw.strip().lower()] if kind is bool else kind(raw)
+    except (KeyError, ValueError):
+        raise InvalidArgument(f"{variable} must be of type {kind.__name__}, got {raw!r}", actual=raw) from None
+    low, high = metadata["low"], metadata["high"]
+    # The budget is the one value that is clamped, with a note on the rendition, as a recipe's own is.
+    if variable == "PIXLANE_EMBED_TARGET_BYTES":
+        return value
+    if (low is not None and value < low) or (high is not None and value > high):
+        bounds = f"at least {low}" if high is None else f"between {low} and {high}"
+        raise InvalidArgument(f"{variable} must be {bounds}, got {value}", limit=high if low is None or value >= low else low, actual=value)
+    return value
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one image may cost; the part of the settings that the imaging room takes as an argument."""
+
+    max_source_bytes: int = Settings.max_source_bytes
+    max_pixels: int = Settings.max_pixels
+    max_frames: int = Settings.max_frames
+    max_svg_bytes: int = Settings.max_svg_bytes
+    max_inflated_bytes: int = Settings.max_inflated_bytes
+    soft_timeout_s: float = Settings.soft_timeout_s
+    svg_timeout_s: float = Settings.svg_timeout_s
+
+    @classmethod
+    def of(cls, settings: Settings) -> Limits:
+        return cls(**{knob.name: getattr(settings, knob.name) for knob in fields(cls)})

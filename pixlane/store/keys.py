@@ -1,0 +1,65 @@
+"""Every Redis key, in one place.
+
+    key                              type, life                          written by -> read by
+    pixlane:{<sha256>}:src           bytes; no TTL while a job refers    producer -> worker
+                                     to it, then source_ttl_s
+    pixlane:{<sha256>}:refs          set of job keys that refer to src   producer, worker -> worker
+    pixlane:{<sha256>}:url:<recipe>  the data URL, result_ttl_s          worker -> anyone (`redis-cli GET`)
+    pixlane:{<sha256>}:meta:<recipe> JSON of the rendition without its   worker -> client
+                                     bytes, same life
+    pixlane:{<sha256>}:err:<recipe>  JSON error; error_ttl_s, or         worker -> client
+                                     crashed_ttl_s for `crashed`
+    pixlane:job:<key>                hash: the record of an open job     producer, worker, sweeper
+    pixlane:open                     zset: job key by deadline, ms of    producer, worker, sweeper
+                                     server TIME
+    pixlane:queues                   hash: per queue, when it was last   worker -> sweeper
+                                     claimed from and how far
+    pixlane:done:<key>               pub/sub: a job ended                worker -> client
+
+src, refs, job, open, queues and done live on the ledger (`PIXLANE_REDIS_URL`); url, meta and err on the cache
+(`PIXLANE_CACHE_URL`), where no command touches two hash tags. `pixlane` is the setting `key_prefix`.
+
+The key of a job is derived from its content: `<sha256>-<recipe fingerprint>`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+def job_key(sha256: str, fingerprint: str) -> str:
+    return f"{sha256}-{fingerprint}"
+
+
+@dataclass(frozen=True)
+class Keys:
+    prefix: str = "pixlane"
+
+    def source(self, sha256: str) -> str:
+        return f"{self.prefix}:{{{sha256}}}:src"
+
+    def refs(self, sha256: str) -> str:
+        return f"{self.prefix}:{{{sha256}}}:refs"
+
+    def url(self, sha256: str, fingerprint: str) -> str:
+        return f"{self.prefix}:{{{sha256}}}:url:{fingerprint}"
+
+    def meta(self, sha256: str, fingerprint: str) -> str:
+        return f"{self.prefix}:{{{sha256}}}:meta:{fingerprint}"
+
+    def error(self, sha256: str, fingerprint: str) -> str:
+        return f"{self.prefix}:{{{sha256}}}:err:{fingerprint}"
+
+    def job(self, key: str) -> str:
+        return f"{self.prefix}:job:{key}"
+
+    def done(self, key: str) -> str:
+        return f"{self.prefix}:done:{key}"
+
+    @property
+    def open(self) -> str:
+        return f"{self.prefix}:open"
+
+    @property
+    def queues(self) -> str:
+        return f"{self.prefix}:queues"
