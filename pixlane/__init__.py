@@ -38,7 +38,7 @@ _HOMES = {
     "tiles": "pixlane.imaging",
 }
 
-__all__ = ["AsyncClient", "Client", "Note", "PixlaneError", "Recipe", "Region", "Rendition", "normalize", "tiles"]  # noqa: F822
+__all__ = ["AsyncClient", "Client", "Note", "PixlaneError", "Recipe", "Region", "Rendition", "normalize", "tiles"]
 
 
 def __getattr__(name: str) -> Any:
