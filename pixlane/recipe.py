@@ -153,16 +153,18 @@ def _check(recipe: Recipe) -> None:
     if not recipe.jpeg_qualities:
         raise InvalidRecipe("jpeg_qualities must name at least one quality")
     if not set(recipe.accept) & set(ENCODABLE_TYPES):
+        given = ", ".join(map(str, recipe.accept))
         raise InvalidRecipe(
-            f"accept must hold at least one of {', '.join(ENCODABLE_TYPES)}, got {', '.join(map(str, recipe.accept)) or 'nothing'}",
-            actual=", ".join(map(str, recipe.accept)),
+            f"accept must hold at least one of {', '.join(ENCODABLE_TYPES)}, got {given or 'nothing'}", actual=given
         )
     _one_of("shrink", recipe.shrink, ("halve", "fine"))
     _one_of("on_miss", recipe.on_miss, ("error", "smallest"))
     for name in ("allow_truncated", "embed"):
         _one_of(name, getattr(recipe, name), (True, False))
     if not isinstance(recipe.background, str) or not _COLOUR.fullmatch(recipe.background):
-        raise InvalidRecipe(f'background must be "auto", "white", "dark" or "#rrggbb", got {recipe.background!r}', actual=str(recipe.background))
+        raise InvalidRecipe(
+            f'background must be "auto", "white", "dark" or "#rrggbb", got {recipe.background!r}', actual=str(recipe.background)
+        )
     if recipe.size_rule is not None:
         from pixlane import sizing
 
@@ -186,7 +188,8 @@ def _whole(name: str, value: Any, low: int, high: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidRecipe(f"{name} must be a whole number, got {value!r}", actual=str(value))
     if not low <= value <= high:
-        raise InvalidRecipe(f"{name} must be between {low} and {high}, got {value}", limit=low if value < low else high, actual=value)
+        bound = low if value < low else high
+        raise InvalidRecipe(f"{name} must be between {low} and {high}, got {value}", limit=bound, actual=value)
 
 
 def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:

@@ -66,7 +66,9 @@ class Settings:
 
     # The embedded service
     embedded_dir: str = _knob("", "folder of the embedded service; empty: in the user's cache folder")
-    embedded_max_bytes: int = _knob(0, "memory bound of the embedded store, bytes; 0: a quarter of the memory, 2 GiB at most", low=0)
+    embedded_max_bytes: int = _knob(
+        0, "memory bound of the embedded store, bytes; 0: a quarter of the memory, at most 2 GiB", low=0
+    )
 
 
 @cache
@@ -105,7 +107,8 @@ def _parse(variable: str, raw: str, default: Any, metadata: Mapping[str, Any]) -
         return value
     if (low is not None and value < low) or (high is not None and value > high):
         bounds = f"at least {low}" if high is None else f"between {low} and {high}"
-        raise InvalidArgument(f"{variable} must be {bounds}, got {value}", limit=high if low is None or value >= low else low, actual=value)
+        limit = low if low is not None and value < low else high
+        raise InvalidArgument(f"{variable} must be {bounds}, got {value}", limit=limit, actual=value)
     return value
 
 
