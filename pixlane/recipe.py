@@ -154,9 +154,7 @@ def _check(recipe: Recipe) -> None:
         raise InvalidRecipe("jpeg_qualities must name at least one quality")
     if not set(recipe.accept) & set(ENCODABLE_TYPES):
         given = ", ".join(map(str, recipe.accept))
-        raise InvalidRecipe(
-            f"accept must hold at least one of {', '.join(ENCODABLE_TYPES)}, got {given or 'nothing'}", actual=given
-        )
+        raise InvalidRecipe(f"accept must hold one of {', '.join(ENCODABLE_TYPES)}, got {given or 'nothing'}", actual=given)
     _one_of("shrink", recipe.shrink, ("halve", "fine"))
     _one_of("on_miss", recipe.on_miss, ("error", "smallest"))
     for name in ("allow_truncated", "embed"):

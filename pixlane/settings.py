@@ -66,9 +66,7 @@ class Settings:
 
     # The embedded service
     embedded_dir: str = _knob("", "folder of the embedded service; empty: in the user's cache folder")
-    embedded_max_bytes: int = _knob(
-        0, "memory bound of the embedded store, bytes; 0: a quarter of the memory, at most 2 GiB", low=0
-    )
+    embedded_max_bytes: int = _knob(0, "memory bound of the embedded store, bytes; 0: a quarter of memory, at most 2 GiB", low=0)
 
 
 @cache

@@ -39,8 +39,8 @@ class Opened(Protocol):
     def draw(self, region: Region, width: int, height: int) -> pyvips.Image:
         """That part of the upright source at exactly width x height.
 
-        8-bit sRGB (3 bands) or grey (1 band), no alpha, upright, on the background, in memory. Uses shrink on load. The region is in
-        upright source px. Appends to the notes of the work what had to be done; a second call repeats no note.
+        8-bit sRGB (3 bands) or grey (1 band), no alpha, upright, on the background, in memory. Uses shrink on load. The region is
+        in upright source px. Appends to the notes of the work what had to be done; a second call repeats no note.
         Raises TruncatedInput, CorruptInput, DeadlineExceeded ...
         """
         ...
