@@ -7,7 +7,7 @@ same class as one that was raised in process.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 __all__ = ["PixlaneError"]
 
@@ -24,9 +24,9 @@ class PixlaneError(Exception):
         details: further JSON scalars by name (for example `decoded_fraction`).
     """
 
-    code: ClassVar[str] = "pixlane_error"
-    retryable: ClassVar[bool] = False
-    cacheable: ClassVar[bool] = False
+    code: str = "pixlane_error"
+    retryable: bool = False
+    cacheable: bool = False
 
     def __init__(self, message: str, *, limit: Any = None, actual: Any = None, **details: Any) -> None:
         super().__init__(message)
@@ -53,7 +53,7 @@ class PixlaneError(Exception):
 
     @staticmethod
     def from_dict(record: dict[str, Any]) -> PixlaneError:
-        """The error that `to_dict` described; a code of a newer version becomes a plain PixlaneError that keeps the code."""
+        """The error that `to_dict` described; a code of a newer version becomes a plain PixlaneError that keeps it."""
         return _revive(record)
 
 
@@ -66,7 +66,8 @@ def _revive(record: dict[str, Any]) -> PixlaneError:
         **record.get("details", {}),
     )
     if kind is PixlaneError:
-        error.code = str(record.get("code", PixlaneError.code))  # type: ignore[misc]
+        error.code = str(record.get("code", PixlaneError.code))
+        error.retryable = bool(record.get("retryable", False))
     return error
 
 
