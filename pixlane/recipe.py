@@ -79,19 +79,21 @@ class Recipe:
     _fingerprint: str = field(default="", init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731 - frozen
         if self.target_bytes is None and self.embed:
-            put("target_bytes", settings.current().embed_target_bytes)
+            self._put("target_bytes", settings.current().embed_target_bytes)
         for name in ("accept", "jpeg_qualities"):
             value = getattr(self, name)
             if isinstance(value, (str, bytes)) or not isinstance(value, (list, tuple)):
                 raise InvalidRecipe(f"{name} must be a list, got {value!r}", actual=str(value))
-            put(name, tuple(value))
+            self._put(name, tuple(value))
         if isinstance(self.region, Mapping):
-            put("region", _region(self.region))
+            self._put("region", _region(self.region))
         elif isinstance(self.region, (list, tuple)):
-            put("region", _region(dict(zip(("x", "y", "width", "height"), self.region, strict=False))))
+            self._put("region", _region(dict(zip(("x", "y", "width", "height"), self.region, strict=False))))
         _check(self)
+
+    def _put(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)  # the one way to fill a field of a frozen instance
 
     @property
     def budget(self) -> int | None:
@@ -106,7 +108,7 @@ class Recipe:
         if not self._fingerprint:
             canonical = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
             digest = hashlib.sha256(f"{PIPELINE_VERSION}\n{canonical}".encode()).hexdigest()
-            object.__setattr__(self, "_fingerprint", digest[:16])
+            self._put("_fingerprint", digest[:16])
         return self._fingerprint
 
     def to_dict(self) -> dict[str, Any]:
