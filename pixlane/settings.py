@@ -53,6 +53,7 @@ class Settings:
     # How a worker works
     concurrency: int = _knob(0, "worker processes; 0: one per core", low=0, high=1024)
     allowed_roots: str = _knob("", "folders whose files a worker may read by path, separated by the path separator")
+    allowed_roots_file: str = _knob("", "file with a JSON list of further allowed folders; a worker reads it again for each job")
     lease_margin_s: float = _knob(2.0, "a lease outlives the hard limit by this, seconds", low=0.1)
     sweep_interval_s: float = _knob(2.0, "each worker looks for overdue jobs this often, seconds", low=0.1)
     resend_after_s: float = _knob(30.0, "a job that nobody claimed may be sent again after this, seconds", low=0.5)
@@ -67,6 +68,8 @@ class Settings:
     # The embedded service
     embedded_dir: str = _knob("", "folder of the embedded service; empty: in the user's cache folder")
     embedded_max_bytes: int = _knob(0, "memory bound of the embedded store, bytes; 0: a quarter of memory, at most 2 GiB", low=0)
+    embedded_linger_s: float = _knob(2.0, "the embedded service waits this long for a next user, seconds", low=0.0, high=3_600.0)
+    embedded_loopback: bool = _knob(False, "the embedded store listens on 127.0.0.1 with a password instead of a Unix socket")
 
 
 @cache

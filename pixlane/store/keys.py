@@ -14,9 +14,11 @@
                                      server TIME
     pixlane:queues                   hash: per queue, when it was last   worker -> sweeper
                                      claimed from and how far
+    pixlane:workers                  zset: worker name by when it was    worker -> health
+                                     last alive, ms of server TIME
     pixlane:done:<key>               pub/sub: a job ended                worker -> client
 
-src, refs, job, open, queues and done live on the ledger (`PIXLANE_REDIS_URL`); url, meta and err on the cache
+src, refs, job, open, queues, workers and done live on the ledger (`PIXLANE_REDIS_URL`); url, meta and err on the cache
 (`PIXLANE_CACHE_URL`), where no command touches two hash tags. `pixlane` is the setting `key_prefix`.
 
 The key of a job is derived from its content: `<sha256>-<recipe fingerprint>`.
@@ -63,3 +65,7 @@ class Keys:
     @property
     def queues(self) -> str:
         return f"{self.prefix}:queues"
+
+    @property
+    def workers(self) -> str:
+        return f"{self.prefix}:workers"
