@@ -14,6 +14,18 @@ NOTE_CODES: dict[str, str] = {
     "target_missed": "no candidate met every limit; this is the smallest",
     "declared_type_wrong": "the declared type or the file name contradicts the bytes",
     "resized": "the picture has fewer pixels than the source",
+    "frames_dropped": "the source has more frames, pages or pictures than the one that is shown",
+    "alpha_flattened": "transparency was laid onto a background",
+    "background_dark": "the background is dark because what is visible would vanish on white",
+    "depth_reduced": "the source has more than 8 bits per channel, or numbers that had to be scaled",
+    "cmyk_converted": "ink colours were converted to sRGB",
+    "profile_converted": "colours were converted from another colour space to sRGB",
+    "profile_broken": "the colour profile cannot be used; the numbers were taken as sRGB",
+    "tone_mapped": "high dynamic range was compressed to what sRGB can show",
+    "metadata_removed": "EXIF, XMP, profile or text was cut away",
+    "trailing_data_dropped": "bytes after the end of the picture were cut away",
+    "repaired": "the file is damaged, the picture is shown as a browser would show it",
+    "truncated": "picture data is missing at the end; the rest was drawn because the recipe allows it",
 }
 """Every note code and what it says. One registry: a test holds an input for each, and no code is written elsewhere."""
 

@@ -73,6 +73,7 @@ class Work:
     name: str | None = None  # file name, for the contradiction note only
     declared_type: str | None = None
     sha256: str = ""
+    source_bytes: int = 0  # as it came in; `data` may have lost what stood before the picture
     detected: Any = None  # formats.Format
     opened: Opened | None = None
     region: Region | None = None  # None: all of the source
