@@ -16,10 +16,15 @@
                                      claimed from and how far
     pixlane:workers                  zset: worker name by when it was    worker -> health
                                      last alive, ms of server TIME
+    pixlane:outcome:<key>            JSON error of a job that ended      worker -> client
+                                     with one that is not remembered;
+                                     60 s, for those who wait now
+    pixlane:{<sha256>}:forgotten     mark: a run under way takes back    client -> worker
+                                     what it stores; for a hard limit
     pixlane:done:<key>               pub/sub: a job ended                worker -> client
 
-src, refs, job, open, queues, workers and done live on the ledger (`PIXLANE_REDIS_URL`); url, meta and err on the cache
-(`PIXLANE_CACHE_URL`), where no command touches two hash tags. `pixlane` is the setting `key_prefix`.
+url, meta and err live on the cache (`PIXLANE_CACHE_URL`), all others on the ledger (`PIXLANE_REDIS_URL`). On the cache
+no command touches two hash tags. `pixlane` is the setting `key_prefix`.
 
 The key of a job is derived from its content: `<sha256>-<recipe fingerprint>`.
 """
@@ -55,6 +60,12 @@ class Keys:
     def job(self, key: str) -> str:
         return f"{self.prefix}:job:{key}"
 
+    def outcome(self, key: str) -> str:
+        return f"{self.prefix}:outcome:{key}"
+
+    def forgotten(self, sha256: str) -> str:
+        return f"{self.prefix}:{{{sha256}}}:forgotten"
+
     def done(self, key: str) -> str:
         return f"{self.prefix}:done:{key}"
 
@@ -69,3 +80,8 @@ class Keys:
     @property
     def workers(self) -> str:
         return f"{self.prefix}:workers"
+
+    @property
+    def broker(self) -> str:
+        """Prefix of the keys of Celery's broker; none of ours starts with it, so that a purge leaves the broker alone."""
+        return f"{self.prefix}-broker:"

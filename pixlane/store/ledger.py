@@ -1,0 +1,229 @@
+"""The record of every open job: the truth about what is still owed, whatever became of the messages.
+
+Pure: functions that build the command that runs one of the Lua scripts beside this file, and functions that read its reply.
+All times are milliseconds of the server's clock. The order of work replaces atomicity: source, record, message; then result,
+record, acknowledgement.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pixlane.errors import PixlaneError
+from pixlane.recipe import PIPELINE_VERSION, Recipe
+from pixlane.settings import Settings
+from pixlane.store import scripts
+from pixlane.store.connect import Command
+from pixlane.store.keys import Keys, job_key
+from pixlane.store.results import to_json
+
+QUEUES = ("interactive", "batch")
+"""The one that is served first comes first."""
+
+MAX_CRASHES = 3
+"""Deaths of the process while it ran this image, and runs past a limit, before the job is put aside."""
+
+MAX_STARTS = 10
+"""Starts for any reason (lost leases, hand-backs) before the job is put aside."""
+
+OUTCOME_TTL_S = 60
+"""An error that must not be remembered is kept this long for those who wait now, seconds."""
+
+SWEEP_LIMIT = 500
+"""Jobs that one sweep looks at."""
+
+WATERMARK_SLACK_S = 5.0
+"""A message counts as lost when others of its queue that were sent this much later have been claimed, seconds."""
+
+WORKER_GONE_S = 600.0
+"""A worker that has not swept for this long is struck off the list of workers, seconds."""
+
+HAND_BACK_DELAY_S = 5.0
+"""A job that this worker cannot do is due again after this, seconds."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What there is to do, and where the source is: the message of the queue and the record of the ledger.
+
+    `source` is a path that the worker can read, or None: the bytes wait in the store.
+    """
+
+    sha256: str
+    fingerprint: str
+    recipe: dict[str, Any]
+    pipeline: str
+    source: str | None = None
+
+    @classmethod
+    def of(cls, sha256: str, recipe: Recipe, source: str | None = None) -> Job:
+        return cls(sha256, recipe.fingerprint, recipe.to_dict(), PIPELINE_VERSION, source)
+
+    @property
+    def key(self) -> str:
+        return job_key(self.sha256, self.fingerprint)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"key": self.key, **asdict(self)}
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> Job:
+        return cls(**{name: value for name, value in record.items() if name != "key"})
+
+
+@dataclass(frozen=True)
+class Message:
+    """A job on its way through a queue; `sent_at` in ms of the server's clock."""
+
+    job: Job
+    queue: str
+    sent_at: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.job.to_dict(), "queue": self.queue, "sent_at": self.sent_at}
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> Message:
+        rest = dict(record)
+        return cls(queue=rest.pop("queue"), sent_at=rest.pop("sent_at"), job=Job.from_dict(rest))
+
+
+# Producer --------------------------------------------------------------------------------------------------------------
+
+
+def put_source(keys: Keys, sha256: str, data: bytes, settings: Settings) -> Command:
+    """Stores the bytes of a source; `submit` right after it takes the TTL away."""
+    return "SET", keys.source(sha256), data, "EX", settings.source_ttl_s
+
+
+def submit(keys: Keys, job: Job, queue: str, settings: Settings) -> Command:
+    sha256 = job.sha256
+    named = [keys.job(job.key), keys.open, keys.outcome(job.key), keys.source(sha256), keys.refs(sha256), keys.forgotten(sha256)]
+    return scripts.call("submit", named, [job.key, to_json(job.to_dict()), queue, _ms(settings.resend_after_s)])
+
+
+def submitted(reply: Sequence[int], job: Job, queue: str) -> Message | None:
+    """The message that must be sent, or None: the job is open and on its way already."""
+    return Message(job, queue, reply[1]) if reply[0] else None
+
+
+def look(keys: Keys, key: str) -> list[Command]:
+    """Asks what became of a job that has no result yet."""
+    return [("EXISTS", keys.job(key)), ("GET", keys.outcome(key))]
+
+
+LOOK_REPLIES = 2
+
+
+def looked(replies: Sequence[Any]) -> bool | PixlaneError:
+    """True while the job is open; its error if it ended with one that is not remembered; False when there is no trace."""
+    is_open, outcome = replies
+    if is_open:
+        return True
+    return PixlaneError.from_dict(json.loads(outcome)) if outcome is not None else False
+
+
+def forget(keys: Keys, sha256: str, job_keys: Iterable[str], settings: Settings) -> Command:
+    """Ends the jobs of a source and deletes it; a run under way takes back what it stores."""
+    named = [keys.refs(sha256), keys.source(sha256), keys.forgotten(sha256), keys.open]
+    life_s = int(settings.hard_timeout_s + settings.lease_margin_s) + 1
+    return scripts.call("forget", named, [keys.job(""), life_s, *job_keys])
+
+
+# Worker ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Claim:
+    """`status` is ok, gone (closed already), busy (another run has it) or spent (a limit is reached: give the verdict)."""
+
+    status: str
+    starts: int
+    crashes: int
+
+
+def claim(keys: Keys, message: Message, token: str, settings: Settings) -> Command:
+    key = message.job.key
+    lease_ms = _ms(settings.hard_timeout_s + settings.lease_margin_s)
+    return scripts.call(
+        "claim",
+        [keys.job(key), keys.open, keys.queues],
+        [key, token, lease_ms, message.queue, message.sent_at, MAX_STARTS, MAX_CRASHES],
+    )
+
+
+def claimed(reply: Sequence[Any]) -> Claim:
+    return Claim(reply[0].decode(), int(reply[1]), int(reply[2]))
+
+
+def close(keys: Keys, job: Job, settings: Settings, error: PixlaneError | None = None, *, keep_source: bool = False) -> Command:
+    """Ends a job. `error` is one that is not remembered, for those who wait now; `keep_source` keeps it for a later retry."""
+    sha256, key = job.sha256, job.key
+    life_s = settings.crashed_ttl_s if keep_source else settings.source_ttl_s
+    outcome = to_json(error.to_dict()) if error is not None else ""
+    return scripts.call(
+        "close",
+        [keys.job(key), keys.open, keys.source(sha256), keys.refs(sha256), keys.outcome(key), keys.forgotten(sha256)],
+        [key, life_s, keys.done(key), outcome, OUTCOME_TTL_S],
+    )
+
+
+def was_forgotten(reply: Sequence[int]) -> bool:
+    """True when the source was forgotten while it was worked on: what was stored must go."""
+    return bool(reply[1])
+
+
+def release(keys: Keys, key: str, token: str, delay_s: float = 0.0) -> Command:
+    """Gives a job back; an empty token: one that was never claimed by this run."""
+    return scripts.call("release", [keys.job(key), keys.open], [key, token, _ms(delay_s)])
+
+
+def crash(keys: Keys, key: str, token: str) -> Command:
+    """Charges a death to the job if the run with this token had it; else makes it due."""
+    return scripts.call("crash", [keys.job(key), keys.open], [key, token, MAX_CRASHES])
+
+
+def crashed(reply: Sequence[Any]) -> tuple[str, int]:
+    """(retry | verdict | loose | none, number of crashes)."""
+    return reply[0].decode(), int(reply[1])
+
+
+def sweep(keys: Keys, worker: str, queues: Iterable[str], up_since_ms: int, settings: Settings) -> Command:
+    """Says that this worker is alive, and takes what is overdue."""
+    return scripts.call(
+        "sweep",
+        [keys.open, keys.queues, keys.workers],
+        [
+            keys.job(""),
+            SWEEP_LIMIT,
+            _ms(settings.resend_after_s),
+            _ms(settings.hard_timeout_s),
+            _ms(WATERMARK_SLACK_S),
+            up_since_ms,
+            worker,
+            _ms(WORKER_GONE_S),
+            *queues,
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """`messages` must be sent; `more` says that there may be further overdue jobs; `now` is the server's clock, ms."""
+
+    messages: list[Message]
+    more: bool
+    now: int
+
+
+def swept(reply: Sequence[Any]) -> Sweep:
+    looked_at, now, *due = reply
+    messages = [Message(Job.from_dict(json.loads(job)), queue.decode(), now) for _, queue, job in due]
+    return Sweep(messages, looked_at >= SWEEP_LIMIT, now)
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)

@@ -1,0 +1,78 @@
+"""Finished renditions and remembered errors, under the SHA-256 of the source and the fingerprint of the recipe.
+
+Pure: functions that say which commands to send and functions that read the replies. Every list of commands touches one
+hash tag, so that the cache may be a cluster.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pixlane.errors import Crashed, PixlaneError
+from pixlane.rendition import Rendition
+from pixlane.settings import Settings
+from pixlane.store.connect import Command
+from pixlane.store.keys import Keys
+
+
+def fetch(keys: Keys, sha256: str, fingerprint: str, settings: Settings) -> list[Command]:
+    """Reads a result, or the error in its place, and extends the life of the result."""
+    life = settings.result_ttl_s
+    return [
+        ("GETEX", keys.url(sha256, fingerprint), "EX", life),
+        ("GETEX", keys.meta(sha256, fingerprint), "EX", life),
+        ("GET", keys.error(sha256, fingerprint)),
+    ]
+
+
+FETCH_REPLIES = 3
+
+
+def fetched(replies: Sequence[bytes | None]) -> Rendition | PixlaneError | None:
+    """What `fetch` found: the rendition, a remembered error, or None.
+
+    One of URL and meta missing (evicted) is a miss. A rendition counts more than an error: a late success wins.
+    """
+    url, meta, error = replies
+    if url is not None and meta is not None:
+        return Rendition.from_meta(json.loads(meta), url.decode("ascii"))
+    if error is not None:
+        return PixlaneError.from_dict(json.loads(error))
+    return None
+
+
+def put(keys: Keys, sha256: str, fingerprint: str, rendition: Rendition, settings: Settings) -> list[Command]:
+    """Stores a rendition; an error in its place goes."""
+    life = settings.result_ttl_s
+    return [
+        ("SET", keys.url(sha256, fingerprint), rendition.data_url, "EX", life),
+        ("SET", keys.meta(sha256, fingerprint), to_json(rendition.to_meta()), "EX", life),
+        ("DEL", keys.error(sha256, fingerprint)),
+    ]
+
+
+def put_error(keys: Keys, sha256: str, fingerprint: str, error: PixlaneError, settings: Settings) -> list[Command]:
+    """Remembers an error; only one that the same source and recipe give every time, or the verdict `crashed`."""
+    if not is_remembered(error):
+        raise ValueError(f"{error.code} must not be remembered: the next try may succeed")
+    life = settings.crashed_ttl_s if isinstance(error, Crashed) else settings.error_ttl_s
+    return [("SET", keys.error(sha256, fingerprint), to_json(error.to_dict()), "EX", life)]
+
+
+def is_remembered(error: PixlaneError) -> bool:
+    return error.cacheable or isinstance(error, Crashed)
+
+
+def exists(keys: Keys, sha256: str, fingerprint: str) -> list[Command]:
+    """Asks whether a whole result is there; the reply is 2 then."""
+    return [("EXISTS", keys.url(sha256, fingerprint), keys.meta(sha256, fingerprint))]
+
+
+def delete(keys: Keys, sha256: str, fingerprint: str) -> list[Command]:
+    return [("DEL", keys.url(sha256, fingerprint), keys.meta(sha256, fingerprint), keys.error(sha256, fingerprint))]
+
+
+def to_json(record: dict[str, Any]) -> str:
+    return json.dumps(record, separators=(",", ":"))

@@ -1,0 +1,92 @@
+"""Which server plays which role, and how its address is written for redis-py, for Kombu and for people.
+
+redis-py wants `unix:///path?db=N`, Kombu wants `redis+socket:///path?virtual_host=N`; both forms are understood everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
+
+from pixlane.errors import InvalidArgument
+from pixlane.settings import Settings
+
+MAX_SOCKET_PATH_BYTES = 107
+"""What the kernel takes as the path of a Unix socket (sockaddr_un)."""
+
+_SOCKET_SCHEMES = ("unix", "redis+socket")
+_REDIS_SCHEMES = ("redis", "rediss", *_SOCKET_SCHEMES)
+
+
+@dataclass(frozen=True)
+class Servers:
+    """The addresses in redis-py's form, but for `broker`, which may name another kind of broker (`amqp://`)."""
+
+    ledger: str
+    broker: str
+    cache: str
+
+    @classmethod
+    def of(cls, settings: Settings, url: str | None = None) -> Servers:
+        """The three roles of the settings; `url` takes the place of `redis_url`. Raises InvalidArgument."""
+        ledger = url or settings.redis_url
+        if not ledger:
+            raise InvalidArgument("no Redis is named: set PIXLANE_REDIS_URL or give an address")
+        return cls(redis_url(ledger), settings.broker_url or ledger, redis_url(settings.cache_url or ledger))
+
+
+def redis_url(url: str) -> str:
+    """The address as redis-py takes it. Raises InvalidArgument for one that no Redis can have."""
+    parts = urlsplit(url)
+    if parts.scheme not in _REDIS_SCHEMES:
+        raise InvalidArgument(
+            f"a Redis address starts with {', '.join(f'{name}://' for name in _REDIS_SCHEMES)}; got {shown(url)}"
+        )
+    if parts.scheme not in _SOCKET_SCHEMES:
+        return url
+    _check_socket_path(parts.path)
+    query = dict(parse_qsl(parts.query))
+    if "virtual_host" in query:
+        query["db"] = query.pop("virtual_host")
+    return _socket_form("unix", parts, query)
+
+
+def kombu_url(url: str) -> str:
+    """The address as Kombu takes it."""
+    parts = urlsplit(url)
+    if parts.scheme not in _SOCKET_SCHEMES:
+        return url
+    _check_socket_path(parts.path)
+    query = dict(parse_qsl(parts.query))
+    if "db" in query:
+        query["virtual_host"] = query.pop("db")
+    return _socket_form("redis+socket", parts, query)
+
+
+def shown(url: str) -> str:
+    """The address for people: without user, password and options."""
+    parts = urlsplit(url)
+    if parts.scheme in _SOCKET_SCHEMES:
+        return unquote(parts.path)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def socket_url(path: str, db: int = 0) -> str:
+    """The address of a server on a Unix socket."""
+    _check_socket_path(path)
+    return f"unix://{quote(path)}" + (f"?db={db}" if db else "")
+
+
+def _socket_form(scheme: str, parts: SplitResult, query: dict[str, str]) -> str:
+    # Not urlunsplit: it drops the slashes of an empty host, and redis-py and Kombu want them.
+    return f"{scheme}://{parts.netloc}{parts.path}" + (f"?{urlencode(query)}" if query else "")
+
+
+def _check_socket_path(path: str) -> None:
+    length = len(unquote(path).encode())
+    if length > MAX_SOCKET_PATH_BYTES:
+        raise InvalidArgument(
+            f"the path of a Unix socket may have {MAX_SOCKET_PATH_BYTES} bytes, this one has {length}: {unquote(path)}",
+            limit=MAX_SOCKET_PATH_BYTES,
+            actual=length,
+        )
