@@ -1,0 +1,114 @@
+"""`pixlane batch`: a whole folder through the queue."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pixlane import settings
+from pixlane.batch import manifest
+from pixlane.batch.files import Listing
+from pixlane.batch.patterns import Patterns
+from pixlane.batch.totals import Totals
+from pixlane.cli import exits, output
+from pixlane.cli.options import Json, Quiet, takes_recipe
+from pixlane.errors import OutputUnwritable, ServiceError
+from pixlane.recipe import Recipe
+
+if TYPE_CHECKING:
+    from pixlane.client import Client
+
+_SIGNAL_EXIT = 128
+
+
+@takes_recipe
+def command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder; all folders in it count.", show_default=False)],
+    recipe: Recipe,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Where the results go. [./<name of DIR>-ready]", show_default=False),
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GLOB", help="Only these: a name (*.png), or a path (a/**/*.png). May be repeated.", show_default=False
+        ),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="GLOB", help="Not these files or folders. May be repeated.", show_default=False)
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Processes of the embedded service. [one per core]", show_default=False)
+    ] = None,
+    data_urls: Annotated[bool, typer.Option("--data-urls", help="Also write <path>.dataurl, the finished data URL.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> int:
+    """Make a whole folder ready: sub/a.png becomes OUT/sub/a.png.jpg (or .png, .webp), beside OUT/manifest.jsonl.
+
+    Input is every file whose extension or first bytes say image; hidden files and folders and OUT itself are not, and links
+    are followed to files inside DIR only. What is skipped is counted. With no PIXLANE_REDIS_URL the embedded service does the
+    work, and may read DIR and nothing else.
+
+    The manifest has one line a file, by path: what was done, or the error. It is replaced as a whole at the end. A second run
+    leaves alone what is listed there with the same bytes and recipe and a result of the listed size; anything else comes
+    from the cache or is made. Ctrl-C ends early with a manifest of all that is done.
+
+    With --json each line of the manifest is printed as it is finished, at the end one object {"summary": ...}.
+
+    \b
+    Examples:
+      pixlane batch screenshots
+      pixlane batch screenshots -o ready --profile anthropic --data-urls
+      pixlane batch . --include '*.png' --exclude node_modules --max-side 1024
+    """
+    from pixlane.batch.run import Batch
+    from pixlane.cli import progress, summary
+
+    out = out or Path(f"{folder.resolve().name}-ready".lstrip("-"))
+    listing = Listing(folder, out, Patterns(include or ()), Patterns(exclude or ()))
+    totals, gone = Totals(), None
+    with _client(folder, workers) as client, progress.shown(totals, folder.resolve().name or "/", quiet=quiet or json):
+        try:
+            Batch(listing, out, recipe, client, totals, data_urls=data_urls, on_line=output.record if json else _ignore).run()
+        except (ServiceError, OutputUnwritable) as error:  # what was done until then is shown all the same
+            gone = error
+    if json:
+        output.record({"summary": {**totals.to_dict(), "out": str(out), "manifest": str(out / manifest.NAME)}})
+    else:
+        summary.show(totals, out)
+    if gone is not None:
+        raise gone
+    if totals.stopped_by:
+        return _SIGNAL_EXIT + totals.stopped_by
+    return exits.SOME_FAILED if totals.failed else exits.DONE
+
+
+def _ignore(record: dict[str, Any]) -> None:
+    pass
+
+
+@contextmanager
+def _client(folder: Path, workers: int | None) -> Iterator[Client]:
+    """The Redis that is named, or the embedded service with exactly this folder."""
+    from pixlane.client import Client
+
+    if settings.current().redis_url:
+        if workers is not None:
+            output.say("note: --workers is for the embedded service; PIXLANE_REDIS_URL names another, which runs its own workers")
+        with Client() as client:
+            yield client
+        return
+    from pixlane import embedded
+
+    with embedded.attach(paths_root=os.path.realpath(folder), concurrency=workers) as service:
+        if workers is not None and service.concurrency != workers:
+            output.say(f"note: the embedded service is running already, with {service.concurrency} processes and not {workers}")
+        with Client(service.url) as client:
+            yield client
