@@ -1,0 +1,65 @@
+"""Writes the generated tables of these pages: run `python docs/tables.py`. Tests compare each table with the code.
+
+A table stands between `<!-- NAME -->` and `<!-- end -->`; NAME is a key of TABLES.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from pixlane import errors, rendition, settings
+
+PAGES = Path(__file__).parent
+_TABLE = re.compile(r"<!-- (?P<name>\w+) -->\n.*?<!-- end -->", re.DOTALL)
+
+
+def main() -> None:
+    for page in sorted(PAGES.glob("*.md")):
+        page.write_text(filled(page.read_text()))
+
+
+def filled(page: str) -> str:
+    """The page with every table as the code has it now."""
+    return _TABLE.sub(lambda found: f"<!-- {found['name']} -->\n{TABLES[found['name']]()}\n<!-- end -->", page)
+
+
+def of_settings() -> str:
+    rows = []
+    for knob in dataclasses.fields(settings.Settings):
+        low, high = knob.metadata["low"], knob.metadata["high"]
+        bounds = "" if low is None else f"at least {_number(low)}" if high is None else f"{_number(low)} to {_number(high)}"
+        default = _number(knob.default) if isinstance(knob.default, (int, float)) else knob.default or "(empty)"
+        rows.append((f"`{settings.environment_name(knob.name)}`", default, bounds, knob.metadata["help"]))
+    return _table(("variable", "default", "bounds", "meaning"), rows)
+
+
+def of_errors() -> str:
+    rows = [(f"`{code}`", _meaning(kind), "yes" if kind.retryable else "") for code, kind in errors.BY_CODE.items()]
+    return _table(("code", "meaning", "retry may help"), rows[1:])  # the first is the base of the others
+
+
+def of_notes() -> str:
+    return _table(("code", "meaning"), [(f"`{code}`", meaning) for code, meaning in rendition.NOTE_CODES.items()])
+
+
+TABLES: dict[str, Callable[[], str]] = {"settings": of_settings, "errors": of_errors, "notes": of_notes}
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _meaning(kind: type) -> str:
+    return " ".join((kind.__doc__ or "").split())
+
+
+def _number(value: float) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else f"{value:,g}"
+
+
+if __name__ == "__main__":
+    main()
