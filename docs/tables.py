@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from pixlane import errors, rendition, settings
+from pixlane import errors, profiles, rendition, settings
+from pixlane.store import keys
 
 PAGES = Path(__file__).parent
 _TABLE = re.compile(r"<!-- (?P<name>\w+) -->\n.*?<!-- end -->", re.DOTALL)
@@ -45,12 +47,37 @@ def of_notes() -> str:
     return _table(("code", "meaning"), [(f"`{code}`", meaning) for code, meaning in rendition.NOTE_CODES.items()])
 
 
-TABLES: dict[str, Callable[[], str]] = {"settings": of_settings, "errors": of_errors, "notes": of_notes}
+def of_profiles() -> str:
+    rows = []
+    for name in profiles.names():
+        profile = profiles.get(name)
+        size = "" if profile.max_image_bytes is None else f"{profile.max_image_bytes:,} ({profile.bytes_basis or 'base64'})"
+        types = ", ".join(mime.removeprefix("image/") for mime in profile.accept or ())
+        side = "" if profile.max_side_px is None else _number(profile.max_side_px)
+        rows.append((f"`{name}`", profile.as_of, types, size, side, profile.size_rule or ""))
+    return _table(("name", "as of", "takes", "largest image, bytes", "longest side, px", "resize rule"), rows)
+
+
+def of_keys() -> str:
+    return "```text\n" + textwrap.dedent(_section(keys.__doc__ or "", start="    key ", end="\n\n")) + "\n```"
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "settings": of_settings,
+    "errors": of_errors,
+    "notes": of_notes,
+    "profiles": of_profiles,
+    "keys": of_keys,
+}
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _section(text: str, start: str, end: str) -> str:
+    return text[text.index(start) :].partition(end)[0]
 
 
 def _meaning(kind: type) -> str:

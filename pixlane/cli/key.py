@@ -17,6 +17,7 @@ from pixlane.store.keys import Keys, job_key
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A file, or - for stdin.", show_default=False)],
     recipe: Recipe,
+    url: Annotated[bool, typer.Option("--url", help="Only the Redis key of the data URL.")] = False,
     json: Json = False,
 ) -> int:
     """Print the SHA-256 of a file, the fingerprint of the recipe and the Redis keys that go with them.
@@ -24,11 +25,14 @@ def command(
     \b
     Examples:
       pixlane key shot.png
-      redis-cli GET "$(pixlane key shot.png --json | jq -r .redis.url)"
+      redis-cli GET "$(pixlane key --url shot.png)"
     """
     from pixlane.cli import sources
 
     names = describe(sources.sha256(file), recipe)
+    if url:
+        output.line(names["redis"]["url"])
+        return 0
     if json:
         output.record({"path": file, **names})
         return 0
