@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
+from pixlane import settings, sources
 from pixlane.batch import manifest
 from pixlane.batch.book import Book
 from pixlane.batch.files import Found, Listing, Problem, Skipped
@@ -189,8 +190,10 @@ def _changed(found: Found, byte_count: int) -> SourceChanged:
 
 
 def _sha256(path: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    for block in sources.blocks(path, settings.current().max_source_bytes):
+        digest.update(block)
+    return digest.hexdigest()
 
 
 @contextmanager

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from pixlane import settings
 from pixlane.batch import manifest
 from pixlane.batch.files import Listing
 from pixlane.batch.patterns import Patterns
 from pixlane.batch.totals import Totals
-from pixlane.cli import exits, output
+from pixlane.cli import exits, output, service
 from pixlane.cli.options import Json, Quiet, takes_recipe
 from pixlane.errors import OutputUnwritable, ServiceError
 from pixlane.recipe import Recipe
-
-if TYPE_CHECKING:
-    from pixlane.client import Client
 
 _SIGNAL_EXIT = 128
 
@@ -74,7 +67,10 @@ def command(
     out = out or Path(f"{folder.resolve().name}-ready".lstrip("-"))
     listing = Listing(folder, out, Patterns(include or ()), Patterns(exclude or ()))
     totals, gone = Totals(), None
-    with _client(folder, workers) as client, progress.shown(totals, folder.resolve().name or "/", quiet=quiet or json):
+    with (
+        service.opened(paths_root=folder, workers=workers) as client,
+        progress.shown(totals, folder.resolve().name or "/", quiet=quiet or json),
+    ):
         try:
             Batch(listing, out, recipe, client, totals, data_urls=data_urls, on_line=output.record if json else _ignore).run()
         except (ServiceError, OutputUnwritable) as error:  # what was done until then is shown all the same
@@ -92,23 +88,3 @@ def command(
 
 def _ignore(record: dict[str, Any]) -> None:
     pass
-
-
-@contextmanager
-def _client(folder: Path, workers: int | None) -> Iterator[Client]:
-    """The Redis that is named, or the embedded service with exactly this folder."""
-    from pixlane.client import Client
-
-    if settings.current().redis_url:
-        if workers is not None:
-            output.say("note: --workers is for the embedded service; PIXLANE_REDIS_URL names another, which runs its own workers")
-        with Client() as client:
-            yield client
-        return
-    from pixlane import embedded
-
-    with embedded.attach(paths_root=os.path.realpath(folder), concurrency=workers) as service:
-        if workers is not None and service.concurrency != workers:
-            output.say(f"note: the embedded service is running already, with {service.concurrency} processes and not {workers}")
-        with Client(service.url) as client:
-            yield client

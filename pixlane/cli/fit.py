@@ -12,7 +12,6 @@ from pixlane.cli import exits, output, sources
 from pixlane.cli.options import Json, Quiet, takes_recipe
 from pixlane.errors import InvalidArgument, PixlaneError
 from pixlane.recipe import Recipe
-from pixlane.rendition import Rendition
 
 
 @takes_recipe
@@ -44,7 +43,7 @@ def command(
     failed = 0
     for name in files:
         try:
-            rendition = normalize(sources.read(name), recipe, name=None if name == "-" else name)
+            rendition = normalize(sources.read(name), recipe, name=None if name == sources.STDIN else name)
             written = None if out is None else out / (_base(name) + manifest.EXTENSIONS[rendition.mime])
             if written is not None:
                 write_whole(written, rendition.data)
@@ -57,20 +56,15 @@ def command(
         if not quiet:
             output.notes(name, rendition.notes)
         if json:
-            output.record(_record(name, rendition, written))
+            place = {"data_url": rendition.data_url} if written is None else {"path_out": str(written)}
+            output.record({"path": name, **output.rendition_record(rendition), **place})
         else:
             output.line(rendition.data_url if written is None else str(written))
     return exits.SOME_FAILED if failed else exits.DONE
 
 
-def _record(name: str, rendition: Rendition, written: Path | None) -> dict[str, object]:
-    meta = rendition.to_meta()
-    place = {"data_url": rendition.data_url} if written is None else {"path_out": str(written)}
-    return {"path": name, **meta, "scale": list(rendition.scale), "bytes_after": len(rendition.data), **place}
-
-
 def _base(name: str) -> str:
-    return "stdin" if name == "-" else Path(name).name
+    return "stdin" if name == sources.STDIN else Path(name).name
 
 
 def _check_names(files: list[str]) -> None:

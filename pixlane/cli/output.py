@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pixlane.errors import PixlaneError
-from pixlane.rendition import Note
+from pixlane.rendition import Note, Rendition
 
 
 def line(text: str) -> None:
@@ -23,6 +23,11 @@ def line(text: str) -> None:
 def record(values: dict[str, Any]) -> None:
     """One JSON object as a line of result."""
     line(to_json(values))
+
+
+def rendition_record(rendition: Rendition) -> dict[str, Any]:
+    """A rendition as JSON values, without its bytes."""
+    return {**rendition.to_meta(), "scale": list(rendition.scale), "bytes_after": len(rendition.data), "cached": rendition.cached}
 
 
 def to_json(values: dict[str, Any]) -> str:
