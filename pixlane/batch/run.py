@@ -23,7 +23,15 @@ from pixlane.batch.book import Book
 from pixlane.batch.files import Found, Listing, Problem, Skipped
 from pixlane.batch.totals import Totals
 from pixlane.batch.writing import write_whole
-from pixlane.errors import OutputUnwritable, PixlaneError, SourceChanged, SourceMissing, SourceUnreadable
+from pixlane.errors import (
+    OutputUnwritable,
+    PixlaneError,
+    ServiceUnavailable,
+    SourceChanged,
+    SourceMissing,
+    SourceUnreadable,
+    StoreUnavailable,
+)
 from pixlane.recipe import Recipe
 from pixlane.rendition import Rendition, data_url_length
 
@@ -111,6 +119,8 @@ class Batch:
         prefix = len(self._source(""))
         for source, outcome in self.client.map(self._to_do(), self.recipe, queue="batch"):
             path = source[prefix:].replace(os.sep, "/")
+            if isinstance(outcome, (StoreUnavailable, ServiceUnavailable)):
+                raise outcome  # nothing is known of the files that are left; the next run does them
             if isinstance(outcome, PixlaneError):
                 self._finish(manifest.of_error(path, outcome))
             else:

@@ -14,7 +14,7 @@ BROKEN_PIPE = 141
 
 MEANINGS = {
     DONE: "everything asked for is done",
-    NOT_THERE: "`get`: the cache does not hold it; `health`, `doctor`: something needs attention",
+    NOT_THERE: "`get`: not in the cache; `purge`: not confirmed; `health`, `doctor`: something needs attention",
     WRONG_USE: "wrong use: an argument, option or setting",
     SOME_FAILED: "an image failed; the others are done",
     NO_SERVICE: "no service: Redis or the embedded service cannot be reached or started",

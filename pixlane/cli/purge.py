@@ -34,7 +34,7 @@ def command(
         raise InvalidArgument("purge takes either a SHA256 or FILE, or --all")
     if everything and not yes and not _confirmed():
         output.say("purge: nothing was deleted")
-        return exits.WRONG_USE
+        return exits.NOT_THERE
     sha256 = None if source is None else sources.named_sha256(source)
     with service.opened() as client:
         count = client.purge_all() if sha256 is None else client.forget(sha256)
