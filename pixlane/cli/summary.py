@@ -24,12 +24,25 @@ _SKIPPED_WORDS = {
 def show(totals: Totals, out: Path) -> None:
     """The table goes to stdout, the failures to stderr."""
     _table(totals, out)
-    for record in totals.failures:
-        error = record["error"]
-        output.failure(record["path"], PixlaneError.from_dict(error))
+    if sys.stderr.isatty():
+        _failures(totals)
+    else:
+        for record in totals.failures:
+            output.failure(record["path"], PixlaneError.from_dict(record["error"]))
     unnamed = totals.failed - len(totals.failures)
     if unnamed > 0:
         output.say(f"and {unnamed:,} more failed; {out / manifest.NAME} names all {totals.failed:,}")
+
+
+def _failures(totals: Totals) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    for record in totals.failures:
+        path, error = output.printable(record["path"]), record["error"]
+        sentence = output.printable(error["message"])
+        console.print(Text.assemble(("✗ ", "red"), (path, "bold"), "  ", (error["code"], "red"), f"  {sentence}"))
 
 
 def _table(totals: Totals, out: Path) -> None:
@@ -48,7 +61,8 @@ def _table(totals: Totals, out: Path) -> None:
     console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     if rows:
         console.print(table)
-    console.print(Text.assemble(_verdict(totals), (f"  → {output.printable(str(out))}", "cyan")))
+    sign = ("✗ ", "red") if totals.failed or totals.stopped_by else ("✓ ", "green")
+    console.print(Text.assemble(sign, (_verdict(totals), "bold"), (f"  → {output.printable(str(out))}", "cyan")))
     if totals.skipped:
         words = ", ".join(f"{count:,} {_SKIPPED_WORDS.get(reason, reason)}" for reason, count in totals.skipped.most_common())
         console.print(Text(f"not input: {words}", style="dim"))

@@ -19,21 +19,8 @@ from pixlane.recipe import Recipe
 from pixlane.rendition import Note, Rendition, Source
 from tests.pure.test_batch_files import png, put
 
-FIELDS = [
-    "path",
-    "sha256",
-    "source_mime",
-    "mime",
-    "bytes_before",
-    "bytes_after",
-    "width",
-    "height",
-    "scale",
-    "notes",
-    "key",
-    "cached",
-    "ms",
-]
+FIELDS = ["path", "sha256", "source_mime", "mime", "bytes_before", "bytes_after", "width", "height", "scale"]
+FIELDS += ["notes", "key", "cached", "ms"]
 
 
 class HandsBack:
