@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,5 +41,6 @@ def opened(*, paths_root: Path | None = None, workers: int | None = None) -> Ite
     with embedded.attach(paths_root=root, concurrency=workers) as service:
         if workers is not None and service.concurrency != workers:
             output.say(f"note: the embedded service runs already, with {service.concurrency} processes and not {workers}")
-        with Client(service.url) as client:
+        knobs = replace(settings.current(), broker_url="", cache_url="")
+        with Client(service.url, send=None if root is None else "path", settings=knobs) as client:
             yield client
