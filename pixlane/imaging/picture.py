@@ -1,4 +1,4 @@
-"""What all raster engines share: from stored pixels to an upright 8-bit sRGB picture of the wanted size, in as few passes as can be."""
+"""What all raster engines share: stored pixels to an upright 8-bit sRGB picture of the wanted size, in as few passes as can be."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pixlane.errors import CorruptInput
-from pixlane.imaging import colour, flatten, fork_guard, orient
+from pixlane.imaging import colour, flatten, fork_guard, guard, orient
 from pixlane.imaging.colour import Colour
 from pixlane.imaging.work import Facts, Work
 from pixlane.recipe import Region
@@ -25,18 +25,39 @@ class Picture(ABC):
         work: the job; takes the notes.
         facts: what the header says.
         colour: how its numbers become sRGB.
+        metadata: kinds of metadata that the source carries, in the words of the note.
+        damage: what is wrong around the pixels, in the words of the note.
     """
 
-    def __init__(self, work: Work, facts: Facts, colour: Colour) -> None:
+    def __init__(
+        self, work: Work, facts: Facts, colour: Colour, *, metadata: tuple[str, ...] = (), damage: tuple[str, ...] = ()
+    ) -> None:
         self.work = work
         self.facts = facts
         self.colour = colour
         self.width, self.height = orient.turn_size(facts.width, facts.height, facts.orientation)  # as stored
         self._kept: pyvips.Image | None = None
+        self._mended = bool(damage)
+        guard.check_size(work.limits, self.width, self.height)
+        guard.check_frames(work.limits, facts.frames)
+        guard.check_page(work.recipe.page, facts.frames)
+        if damage:
+            work.note("repaired", "; ".join(damage))
+        if metadata:
+            work.note("metadata_removed", f"{', '.join(metadata)} cut away")
+        if facts.trailing_bytes:
+            work.note("trailing_data_dropped", f"{facts.trailing_bytes:,} bytes after the end of the picture")
+        if facts.bits > 8:
+            work.note("depth_reduced", f"{facts.bits} bits per channel became 8")
+        if colour.broken:
+            work.note("profile_broken", "the embedded profile cannot be used; the numbers were taken as they are")
 
     @abstractmethod
     def load(self, shrink: int) -> pyvips.Image:
-        """The stored picture for one pass, divided by `shrink` on both axes, sides rounded down or to the nearest."""
+        """The stored picture for one pass, divided by `shrink` on both axes, sides rounded down or to the nearest.
+
+        Any depth and space that `colour` knows, an alpha band last where `facts.alpha` says so.
+        """
 
     def shrink_on_load(self, factor: float) -> int:
         """What `load` is asked to divide by where the picture is to get smaller by at least `factor` on both axes."""
@@ -44,7 +65,12 @@ class Picture(ABC):
 
     def failed(self, error: Exception) -> None:
         """Called when pixels could not be decoded: make the next `load` give something, or raise what is wrong."""
-        raise CorruptInput(f"the picture data is damaged: {_sentence(error)}")
+        raise CorruptInput(f"the picture data is damaged: {sentence(error)}") from error
+
+    def mended(self, code: str, text: str) -> None:
+        """Note that the picture is shown although something was wrong with it."""
+        self._mended = True
+        self.work.note(code, text)
 
     def draw(self, region: Region, width: int, height: int) -> pyvips.Image:
         """See `Opened.draw`."""
@@ -54,51 +80,61 @@ class Picture(ABC):
         if self.facts.alpha:
             image = self._on_background(stored, size)
         else:
-            image = self._pass(stored, size, lambda image: image)
-            image = self._srgb(image)
+            image = self._finished(self._pass(stored, size, _as_it_is))
         if self.facts.orientation != 1:
             image = self._memory(orient.upright(image, self.facts.orientation))
         return image
 
     def prove(self) -> bool:
         """See `Opened.prove`."""
+        import pyvips
+
         fork_guard.enter()
-        before = len(self.work.notes)
-        image = self._memory(self.load(1))
-        whole = len(self.work.notes) == before
+        try:
+            image = self._memory(self.load(1))
+        except pyvips.Error as error:
+            self.work.deadline.check()
+            self.failed(error)
+            return False
         if self.width * self.height <= KEPT_PIXELS:
             self._kept = image
-        return whole and (not self.facts.alpha or flatten.is_opaque(image))
+        return not self._mended and (not self.facts.alpha or flatten.is_opaque(image))
 
     def _on_background(self, stored: Region, size: tuple[int, int]) -> pyvips.Image:
         """Most pictures with an alpha channel do not use it: look at the finished one, and go again where it does."""
-        image = self._pass(stored, size, lambda image: image)
+        image = self._pass(stored, size, self._srgb if self.colour.needs_depth else _as_it_is)
         if flatten.is_opaque(image):
-            return self._srgb(self._memory(flatten.without_alpha(image)))
+            return self._finished(self._memory(flatten.without_alpha(image)))
         background = flatten.choose_background(self.work, self._srgb(image))
         return self._pass(stored, size, lambda image: flatten.flatten(self._srgb(image), background, self.colour.premultiplied))
+
+    def _finished(self, image: pyvips.Image) -> pyvips.Image:
+        """In sRGB; in memory again where that took a conversion."""
+        converted = self._srgb(image)
+        return image if converted is image else self._memory(converted)
 
     def _pass(self, stored: Region, size: tuple[int, int], prepare: Callable[[pyvips.Image], pyvips.Image]) -> pyvips.Image:
         """One pass over the stored pixels: load, crop, 8 bits, prepare, resize. A picture in memory."""
         import pyvips
 
-        try:
-            return self._memory(resize(prepare(self._cropped(stored, size)), *size))
-        except pyvips.Error as error:
-            self.work.deadline.check()
-            self.failed(error)
-            return self._pass(stored, size, prepare)
+        while True:
+            try:
+                return self._memory(resize(prepare(self._loaded(stored, size)), *size))
+            except pyvips.Error as error:
+                self.work.deadline.check()
+                self.failed(error)
 
-    def _cropped(self, stored: Region, size: tuple[int, int]) -> pyvips.Image:
+    def _loaded(self, stored: Region, size: tuple[int, int]) -> pyvips.Image:
         whole = stored == Region(0, 0, self.width, self.height)
-        shrink = self.shrink_on_load(min(self.width / size[0], self.height / size[1])) if whole else 1
-        image = self._kept if self._kept is not None else self.load(shrink)
+        factor = min(self.width / size[0], self.height / size[1]) if whole else 1.0
+        image = self._kept if self._kept is not None else self.load(self.shrink_on_load(factor))
         if not whole:
             image = image.crop(stored.x, stored.y, stored.width, stored.height)
-        return colour.to_8bit(image)
+        return colour.to_8bit(image, self.colour)
 
     def _srgb(self, image: pyvips.Image) -> pyvips.Image:
-        return colour.to_srgb(self.work, image, self.colour)
+        done = self.colour.needs_depth and image.format == "uchar"  # what needed its depth was converted before
+        return image if done else colour.to_srgb(self.work, image, self.colour)
 
     def _memory(self, image: pyvips.Image) -> pyvips.Image:
         return self.work.deadline.attach(image).copy_memory()
@@ -111,6 +147,10 @@ def resize(image: pyvips.Image, width: int, height: int) -> pyvips.Image:
     return image.resize(width / image.width, vscale=height / image.height, kernel="lanczos3")
 
 
-def _sentence(error: Exception) -> str:
+def _as_it_is(image: pyvips.Image) -> pyvips.Image:
+    return image
+
+
+def sentence(error: Exception) -> str:
     """The engine's own words, one line."""
     return " ".join(str(getattr(error, "detail", "") or error).split())[:200]

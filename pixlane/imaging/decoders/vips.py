@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pixlane.errors import CorruptInput, EngineMissing
-from pixlane.imaging import guard, orient
+from pixlane.errors import CorruptInput, EngineMissing, UnsupportedFormat
+from pixlane.imaging import anatomy, colour, damage, guard, header, orient
+from pixlane.imaging.anatomy import Anatomy
 from pixlane.imaging.colour import Colour
-from pixlane.imaging.picture import Picture
+from pixlane.imaging.picture import Picture, sentence
 from pixlane.imaging.work import Facts, Work
+from pixlane.probe import isobmff
 
 if TYPE_CHECKING:
     import pyvips
@@ -22,43 +24,72 @@ LOADERS = {
     "tiff": "tiffload_buffer",
     "avif": "heifload_buffer",
 }
-PAGED = ("gif", "webp", "tiff", "avif")
-STRICT = {"png": "error", "jpeg": "warning", "gif": "error", "webp": "error", "tiff": "error", "avif": "error"}
+PAGED = ("gif", "webp", "tiff")
 LOSSLESS = ("png", "gif", "tiff")
+# At the strictest level libvips says what it would otherwise pass over; `damage` then decides what a browser would show.
+STRICT = "warning"
 JPEG_SHRINKS = (8, 4, 2)
 SHARP_FACTOR = 2  # what shrink on load leaves for the Lanczos step
+NUMBERS = ("uchar", "ushort")  # what needs no look at its range
 
 
 def open_vips(work: Work) -> VipsPicture:
-    """The source with its header read. Raises CorruptInput where libvips cannot read it."""
+    """The source with its header read. Raises CorruptInput or UnsupportedFormat where another engine has to be asked."""
     try:
         import pyvips
-    except ImportError as error:
-        raise EngineMissing(f"pyvips is not installed: {error}") from error
+    except (ImportError, OSError) as error:
+        raise EngineMissing(f"pyvips is not usable: {error}") from error
     name = work.detected.name
-    options: dict[str, Any] = {"page": work.recipe.page} if name in PAGED else {}
+    parts = anatomy.dissect(name, work.data)
+    _refuse(work, name, parts)
+    options: dict[str, Any] = {}
     try:
-        header = _load(name, work.data, options, "none")
+        image = _load(name, work.data, options, "none")
+        if work.recipe.page and name in PAGED:
+            guard.check_page(work.recipe.page, _pages(image))
+            options = {"page": work.recipe.page}
+            image = _load(name, work.data, options, "none")
     except pyvips.Error as error:
-        raise CorruptInput(f"the header of the {name} could not be read: {error.detail.strip()}") from error
-    guard.check_size(work.limits, header.width, header.height)
-    return VipsPicture(work, name, options, header)
+        damage.check_header(work, name, sentence(error))
+        raise CorruptInput(f"the header of the {name} cannot be read: {sentence(error)}") from error
+    return VipsPicture(work, name, options, image, parts)
 
 
 class VipsPicture(Picture):
     """A source that libvips decodes."""
 
-    def __init__(self, work: Work, name: str, options: dict[str, Any], header: pyvips.Image) -> None:
+    def __init__(self, work: Work, name: str, options: dict[str, Any], image: pyvips.Image, parts: Anatomy) -> None:
         self.name = name
+        self.data = work.data
         self.options = options
-        self.fail_on = STRICT[name]
-        super().__init__(work, _facts(name, header), Colour())
+        self.fail_on = STRICT
+        self.cure = damage.Cure(self)
+        self.bands = image.bands
+        self.exotic = image.format not in NUMBERS and image.interpretation not in colour.LAB
+        fields = set(image.get_fields())
+        profile = image.get(colour.PROFILE_FIELD) if colour.PROFILE_FIELD in fields else None
+        metadata = [*parts.metadata]
+        for field, kind in (("exif-data", "EXIF"), ("xmp-data", "XMP"), ("iptc-data", "IPTC"), (colour.PROFILE_FIELD, "profile")):
+            if field in fields and kind not in metadata:
+                metadata.append(kind)
+        facts = _facts(work, name, image, fields, parts)
+        super().__init__(
+            work,
+            facts if _srgb(colours := _colour(work, name, image, profile, parts), image) else _converted(facts),
+            colours,
+            metadata=tuple(metadata),
+            damage=tuple(parts.damage),
+        )
 
     def load(self, shrink: int) -> pyvips.Image:
         options = self.options
         if shrink > 1:
             options = {**options, "shrink": shrink} if self.name == "jpeg" else {**options, "scale": 1 / shrink}
-        return _load(self.name, self.work.data, options, self.fail_on)
+        image = _load(self.name, self.data, options, self.fail_on)
+        if self.exotic:
+            image = self._in_range(image)
+        wanted = (4 if image.interpretation == "cmyk" else 3 if self.bands >= 3 else 1) + self.facts.alpha
+        return image.extract_band(0, n=wanted) if image.bands > wanted else image
 
     def shrink_on_load(self, factor: float) -> int:
         if self.name == "jpeg":
@@ -67,6 +98,20 @@ class VipsPicture(Picture):
             return max(1, int(factor / SHARP_FACTOR))
         return 1
 
+    def failed(self, error: Exception) -> None:
+        self.cure.next(sentence(error))
+
+    def _in_range(self, image: pyvips.Image) -> pyvips.Image:
+        """Signed, wide and float numbers by the range that is there, which takes the whole picture."""
+        import numpy as np
+        import pyvips
+
+        kind = image.format
+        pixels, low, high = colour.scale_range(np.asarray(self._memory(image)), self.facts.alpha)
+        self.work.note("depth_reduced", f"{kind} numbers from {low:g} to {high:g} became 0 to 255")
+        space = "srgb" if pixels.ndim == 3 and pixels.shape[2] >= 3 else "b-w"
+        return pyvips.Image.new_from_array(pixels, interpretation=space)
+
 
 def _load(name: str, data: bytes, options: dict[str, Any], fail_on: str) -> pyvips.Image:
     import pyvips
@@ -74,17 +119,61 @@ def _load(name: str, data: bytes, options: dict[str, Any], fail_on: str) -> pyvi
     return getattr(pyvips.Image, LOADERS[name])(data, access="sequential", fail_on=fail_on, **options)
 
 
-def _facts(name: str, header: pyvips.Image) -> Facts:
-    fields = set(header.get_fields())
-    orientation = orient.valid(header.get("orientation")) if "orientation" in fields and name != "avif" else 1
-    width, height = orient.turn_size(header.width, header.height, orientation)
+def _refuse(work: Work, name: str, parts: Anatomy) -> None:
+    """What libvips would open without a word and show wrongly."""
+    if name == "png" and b"CgBI" in parts.parts:
+        raise UnsupportedFormat(
+            "this is Apple's CgBI variant of PNG from an app bundle; send the original, or convert it with `xcrun pngcrush -revert-iphone-optimizations`"
+        )
+    if name == "png" and parts.frames and (work.recipe.page or b"first fcTL" not in parts.parts):
+        raise UnsupportedFormat("libvips reads only the first picture of an animated PNG")
+    if name == "avif" and isobmff.has_sequence(work.data):
+        raise UnsupportedFormat("libvips reads no AVIF sequences")
+
+
+def _pages(image: pyvips.Image) -> int:
+    return int(image.get("n-pages")) if image.get_typeof("n-pages") else 1
+
+
+def _facts(work: Work, name: str, image: pyvips.Image, fields: set[str], parts: Anatomy) -> Facts:
+    # libvips has applied what an AVIF container says, and its EXIF value never counts.
+    orientation = orient.valid(image.get("orientation")) if "orientation" in fields and name != "avif" else 1
+    if name == "png":
+        orientation = header.exif_orientation(parts.parts.get(b"eXIf", b""))
+    width, height = orient.turn_size(image.width, image.height, orientation)
     return Facts(
-        mime={"png": "image/png", "jpeg": "image/jpeg"}.get(name, f"image/{name}"),
+        mime=work.detected.mime,
         width=width,
         height=height,
-        frames=header.get("n-pages") if "n-pages" in fields else 1,
-        bits=16 if header.format == "ushort" else 8,
-        alpha=bool(header.hasalpha()),
+        frames=parts.frames if name == "png" and parts.frames else _pages(image),
+        bits=_bits(image, fields),
+        alpha=bool(image.hasalpha()),
         orientation=orientation,
-        lossless=name in LOSSLESS,
+        lossless=name in LOSSLESS or (name == "webp" and b"VP8L" in parts.parts),
+        trailing_bytes=parts.trailing_bytes(len(work.data)),
     )
+
+
+def _bits(image: pyvips.Image, fields: set[str]) -> int:
+    stored = int(image.get("bits-per-sample")) if "bits-per-sample" in fields else 8
+    return max(stored, 9) if image.format == "ushort" else 8
+
+
+def _colour(work: Work, name: str, image: pyvips.Image, profile: bytes | None, parts: Anatomy) -> Colour:
+    space = "CMYK" if image.interpretation == "cmyk" else "RGB" if image.bands >= 3 else "GRAY"
+    if name == "png":
+        return header.png_colour(parts, profile, space)
+    if name == "avif":
+        return header.container_colour(isobmff.items(work.data), profile, space)
+    premultiplied = name == "tiff" and header.tiff_is_premultiplied(work.data, work.recipe.page)
+    return colour.from_profile(profile, space, premultiplied=premultiplied)
+
+
+def _srgb(found: Colour, image: pyvips.Image) -> bool:
+    return found.srgb and image.interpretation != "cmyk" and image.interpretation not in colour.LAB
+
+
+def _converted(facts: Facts) -> Facts:
+    from dataclasses import replace
+
+    return replace(facts, srgb=False)

@@ -1,0 +1,79 @@
+"""HEIC and HEIF through pillow-heif, which applies what the container says about rotation; an EXIF value never counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pixlane.errors import CorruptInput, EngineMissing
+from pixlane.imaging import damage, guard, header
+from pixlane.imaging.picture import Picture, sentence
+from pixlane.imaging.work import Facts, Work
+from pixlane.probe import isobmff
+
+if TYPE_CHECKING:
+    import pyvips
+
+UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, RuntimeError, IndexError)
+
+
+def open_heif(work: Work) -> HeifPicture:
+    """The source with its header read; the primary picture comes first, then the others in the order of the file."""
+    try:
+        import pillow_heif
+    except ImportError as error:
+        raise EngineMissing(f"pillow-heif is not installed: {error}") from error
+    items = isobmff.items(work.data)
+    if items and items.width and items.height:
+        guard.check_size(work.limits, *items.upright)
+    try:
+        container = pillow_heif.open_heif(work.data, convert_hdr_to_8bit=False)
+    except UNREADABLE as error:
+        if isobmff.is_cut_off(work.data):
+            damage.truncated(work, None, drawable=False)
+        raise CorruptInput(f"the header of the HEIF cannot be read: {sentence(error)}") from error
+    order = [container.primary_index, *(index for index in range(len(container)) if index != container.primary_index)]
+    guard.check_page(work.recipe.page, len(order))
+    return HeifPicture(work, container[order[work.recipe.page]], len(order), items)
+
+
+class HeifPicture(Picture):
+    """A picture of a HEIF container; libheif decodes it whole."""
+
+    def __init__(self, work: Work, image: Any, count: int, items: isobmff.Items | None) -> None:
+        self.image = image
+        profile = image.info.get("icc_profile")
+        mode = image.mode.partition(";")[0]
+        nclx = image.info.get("nclx_profile") or {}
+        if items is not None and work.recipe.page == 0 and items.cicp is None and nclx:
+            items.cicp = (int(nclx.get("color_primaries", 2)), int(nclx.get("transfer_characteristics", 2)))
+        metadata = [
+            kind for field, kind in (("exif", "EXIF"), ("xmp", "XMP"), ("icc_profile", "profile")) if image.info.get(field)
+        ]
+        colours = header.container_colour(items if work.recipe.page == 0 else None, profile, "GRAY" if mode[0] == "L" else "RGB")
+        width, height = image.size
+        facts = Facts(
+            mime=work.detected.mime,
+            width=width,
+            height=height,
+            frames=count,
+            bits=int(image.info.get("bit_depth", 8)),
+            alpha=mode in ("RGBA", "LA", "RGBa", "La"),
+            srgb=colours.srgb,
+            lossless=False,
+        )
+        super().__init__(work, facts, colours, metadata=tuple(metadata))
+
+    def load(self, shrink: int) -> pyvips.Image:
+        import numpy as np
+        import pyvips
+
+        try:
+            pixels = np.asarray(self.image)
+        except UNREADABLE as error:
+            if isobmff.is_cut_off(self.work.data) or "end of" in sentence(error).lower():
+                damage.truncated(self.work, None, drawable=False)
+            raise CorruptInput(f"the picture data is damaged: {sentence(error)}") from error
+        wide = pixels.dtype == np.uint16
+        grey = pixels.ndim == 2 or pixels.shape[2] < 3
+        space = ("grey16" if grey else "rgb16") if wide else ("b-w" if grey else "srgb")
+        return pyvips.Image.new_from_array(pixels, interpretation=space)

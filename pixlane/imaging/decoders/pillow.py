@@ -1,0 +1,242 @@
+"""What libvips does not read, through Pillow: one named plugin a format, never the one that sniffs; also when libvips is missing."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pixlane.errors import CorruptInput, EngineMissing, PageOutOfRange
+from pixlane.imaging import anatomy, colour, damage, guard, header
+from pixlane.imaging.colour import Colour
+from pixlane.imaging.picture import Picture, sentence
+from pixlane.imaging.work import Facts, Work
+from pixlane.probe import isobmff
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyvips
+    from PIL.Image import Image
+
+PLUGINS = {
+    "png": "PNG",
+    "jpeg": "JPEG",
+    "gif": "GIF",
+    "webp": "WEBP",
+    "tiff": "TIFF",
+    "avif": "AVIF",
+    "bmp": "BMP",
+    "ico": "ICO",
+    "cur": "ICO",  # see `_as_icon`
+    "icns": "ICNS",
+    "psd": "PSD",
+    "jp2": "JPEG2000",
+    "pnm": "PPM",
+    "tga": "TGA",
+    "dds": "DDS",
+    "pcx": "PCX",
+    "qoi": "QOI",
+    "sgi": "SGI",
+}
+PADDED = ("bmp", "pnm", "tga", "dds", "sgi", "pcx")  # zeros at the end stand for missing data
+LOSSY = ("jpeg", "avif", "jp2")
+SHARP_FACTOR = 2
+UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, KeyError, IndexError, TypeError, OverflowError, RuntimeError)
+"""What Pillow's plugins raise on bytes that are not of their form."""
+
+
+def open_pillow(work: Work) -> PillowPicture:
+    """The source through the Pillow plugin of its format. Raises CorruptInput where it cannot read the header."""
+    return _open(work, _plugin(PLUGINS[work.detected.name]))
+
+
+def open_avif(work: Work) -> PillowPicture:
+    """AVIF through the opener of pillow-avif-plugin."""
+    try:
+        from pillow_avif.AvifImagePlugin import AvifImageFile
+    except ImportError as error:
+        raise EngineMissing(f"pillow-avif-plugin is not installed: {error}") from error
+    return _open(work, AvifImageFile)
+
+
+def _plugin(name: str) -> Callable[..., Image]:
+    """The class that opens one format. `Image.open` would add warnings of its own about sizes that the guard has checked."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise EngineMissing(f"Pillow is not installed: {error}") from error
+    Image.init()
+    return Image.OPEN[name][0]  # type: ignore[return-value]
+
+
+def _open(work: Work, plugin: Callable[..., Image]) -> PillowPicture:
+    name = work.detected.name
+    data = _as_icon(work.data) if name == "cur" else work.data
+    try:
+        image = plugin(io.BytesIO(data), "")
+        guard.check_size(work.limits, *image.size)
+        image, frames = _select(work, image)
+    except UNREADABLE as error:
+        if name in ("avif", "webp", "jp2"):
+            damage.check_header(work, name, sentence(error))
+        raise CorruptInput(f"the header of the {name} cannot be read: {sentence(error)}") from error
+    return PillowPicture(work, image, frames, plugin)
+
+
+def _select(work: Work, image: Any) -> tuple[Any, int | None]:
+    """The picture that `page` asks for, and how many there are."""
+    name, page = work.detected.name, work.recipe.page
+    if name in ("ico", "cur"):
+        entries = image.ico.entry  # the largest first
+        guard.check_page(page, len(entries))
+        return image.ico.frame(page), len(entries)
+    if name in ("jpeg", "psd", "icns"):
+        return image, 1
+    frames = getattr(image, "n_frames", 1)
+    if name == "png" and getattr(image, "default_image", False):
+        frames -= 1  # a picture for viewers that know no animation; browsers never show it
+        page += 1
+    guard.check_frames(work.limits, frames)
+    guard.check_page(work.recipe.page, frames)
+    if page:
+        try:
+            image.seek(page)
+        except EOFError as error:
+            raise PageOutOfRange(f"page {work.recipe.page} cannot be reached", actual=work.recipe.page) from error
+        guard.check_size(work.limits, *image.size)
+    return image, frames
+
+
+class PillowPicture(Picture):
+    """A source that Pillow decodes, whole, into an array that libvips goes on with."""
+
+    def __init__(self, work: Work, image: Any, frames: int | None, plugin: Callable[..., Image]) -> None:
+        self.image = image
+        self.plugin = plugin
+        self.name = work.detected.name
+        self._array: np.ndarray[Any, Any] | None = None
+        self._space = ""
+        parts = anatomy.dissect(self.name, work.data)
+        items = isobmff.items(work.data) if self.name == "avif" else None
+        profile = image.info.get("icc_profile")
+        metadata = [*parts.metadata]
+        for field, kind in (
+            ("exif", "EXIF"),
+            ("xmp", "XMP"),
+            ("icc_profile", "profile"),
+            ("photoshop", "IPTC"),
+            ("comment", "text"),
+        ):
+            if image.info.get(field) and kind not in metadata:
+                metadata.append(kind)
+        if self.name == "avif":
+            colours, orientation = header.container_colour(items, profile, "RGB"), header.container_orientation(items)
+        elif self.name == "png":
+            colours, orientation = header.png_colour(parts, profile, _space(image.mode)), _orientation(image)
+        else:
+            colours = colour.from_profile(profile, _space(image.mode), premultiplied=image.mode in ("RGBa", "La"))
+            orientation = 1 if self.name == "tiff" else _orientation(image)  # the TIFF plugin has turned it
+        facts = Facts(
+            mime=work.detected.mime,
+            width=image.width,
+            height=image.height,
+            frames=frames,
+            bits=16 if image.mode.startswith("I") else 32 if image.mode == "F" else 8,
+            alpha=image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info,
+            srgb=colours.srgb and image.mode not in ("CMYK", "LAB"),
+            orientation=orientation,
+            lossless=self.name not in LOSSY,
+            trailing_bytes=parts.trailing_bytes(len(work.data)),
+        )
+        if orientation in (5, 6, 7, 8):
+            facts = replace(facts, width=image.height, height=image.width)
+        super().__init__(work, facts, colours, metadata=tuple(metadata), damage=tuple(parts.damage))
+
+    def load(self, shrink: int) -> pyvips.Image:
+        import pyvips
+
+        if self._array is None:
+            self._array = self._decoded()
+        return pyvips.Image.new_from_array(self._array, interpretation=self._space)
+
+    def _decoded(self) -> np.ndarray[Any, Any]:
+        """The picture as an array of numbers that `colour` knows; sets the space."""
+        import numpy as np
+
+        image = self._whole()
+        self.work.deadline.check()
+        mode, self._space = image.mode, "srgb"
+        if mode == "LAB":
+            self._space = "lab"
+            lab: np.ndarray[Any, Any] = np.asarray(image).astype(np.float32)
+            return (lab - (0, 128, 128)).astype(np.float32) * np.array([100 / 255, 1, 1], np.float32)
+        if mode == "CMYK":
+            self._space = "cmyk"
+            return np.asarray(image)
+        if mode[0] in "IF":
+            return self._numbers(np.asarray(image))
+        grey = mode in ("1", "L", "LA", "La") and not (mode in ("1", "L") and self.facts.alpha)
+        target = (
+            "LA" if mode == "LA" else mode if mode in ("RGBa", "La") else "L" if grey else "RGBA" if self.facts.alpha else "RGB"
+        )
+        self._space = "b-w" if grey else "srgb"
+        pixels: np.ndarray[Any, Any] = np.asarray(image if mode == target else image.convert(target))
+        if self.name in ("bmp", "ico", "cur", "dds") and self.facts.alpha and not pixels[..., -1].any():
+            pixels = pixels.copy()
+            pixels[..., -1] = 255  # an alpha byte that nobody filled
+        return pixels
+
+    def _numbers(self, pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """16 bits as they are, wider numbers by the range that is there."""
+        import numpy as np
+
+        self._space = "b-w"
+        if pixels.dtype.kind == "u" and pixels.dtype.itemsize == 2:
+            self._space = "grey16"
+            return pixels.astype(np.uint16)
+        if self.name in ("png", "pnm", "jp2") and pixels.dtype.kind == "i" and 0 <= pixels.min() and pixels.max() < 1 << 16:
+            self._space = "grey16"
+            return pixels.astype(np.uint16)
+        scaled, low, high = colour.scale_range(pixels, False)
+        self.work.note("depth_reduced", f"{pixels.dtype} numbers from {low:g} to {high:g} became 0 to 255")
+        return scaled
+
+    def _whole(self) -> Any:
+        """The picture with its pixels loaded."""
+        try:
+            self.image.load()
+            return self.image
+        except UNREADABLE as error:
+            said = sentence(error)
+            if not any(word in said.lower() for word in ("truncated", "not processed", "end of file", "eof")):
+                raise CorruptInput(f"the picture data is damaged: {said}") from error
+            damage.truncated(self.work, None, drawable=self.name in PADDED)
+            self.mended("truncated", self.work.notes[-1].text)
+        padded = self.plugin(io.BytesIO(self.work.data + bytes(4 * self.width * self.height + 1024)), "")
+        try:
+            padded.load()
+        except UNREADABLE as error:
+            raise CorruptInput(f"the picture data is damaged: {sentence(error)}") from error
+        return padded
+
+
+def _space(mode: str) -> str:
+    return {"CMYK": "CMYK", "L": "GRAY", "LA": "GRAY", "1": "GRAY", "LAB": "Lab"}.get(mode, "GRAY" if mode[0] in "IF" else "RGB")
+
+
+def _orientation(image: Any) -> int:
+    try:
+        return header.orient.valid(image.getexif().get(0x0112, 1))
+    except UNREADABLE:
+        return 1
+
+
+def _as_icon(data: bytes) -> bytes:
+    """A cursor as an icon: Pillow applies the mask only there. The hot spot stands where an icon has planes and bits."""
+    count = int.from_bytes(data[4:6], "little")
+    icon = bytearray(data)
+    icon[2] = 1
+    for entry in range(min(count, (len(data) - 6) // 16)):
+        icon[6 + 16 * entry + 4 : 6 + 16 * entry + 8] = bytes(4)
+    return bytes(icon)
