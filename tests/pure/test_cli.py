@@ -209,3 +209,8 @@ def test_sizes_are_short(count: int, text: str) -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (7, "0:07"), (754, "12:34"), (3723, "1:02:03"), (59.7, "1:00")])
 def test_durations_are_short(seconds: float, text: str) -> None:
     assert output.duration(seconds) == text
+
+
+def test_the_page_of_the_command_line_has_every_exit_code() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+    assert all(f"| {code} | {meaning} |" in page for code, meaning in exits.MEANINGS.items())
