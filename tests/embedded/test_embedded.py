@@ -296,7 +296,9 @@ def test_on_loopback_only_who_knows_the_password_gets_in(folder: Path) -> None:
 def test_the_store_appends_is_bounded_and_evicts_only_what_has_a_time_to_live(folder: Path) -> None:
     user = UserProcess(folder, PIXLANE_EMBEDDED_MAX_BYTES="12345678")
     server = store(user.said()["url"])
-    told = {name: server.config_get(name)[name] for name in ("maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "port")}
+    told = {
+        name: server.config_get(name)[name] for name in ("maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "port")
+    }
     assert told == {
         "maxmemory": "12345678",
         "maxmemory-policy": "volatile-lru",
