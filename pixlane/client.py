@@ -1,0 +1,286 @@
+"""Asking for renditions: from the store at once, through the queue where they are not there yet.
+
+with Client("redis://localhost/0") as client:
+    rendition = client.submit("screen.png").result(timeout=30)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any
+
+from pixlane import wakeups
+from pixlane.errors import PixlaneError
+from pixlane.flows import Ask, End, Failure, Flow, Found, Give, Order, Pause, Publish, Step, T, Watch, advance
+from pixlane.mapping import IN_FLIGHT
+from pixlane.recipe import Recipe
+from pixlane.rendition import Rendition
+from pixlane.service import Service, Travel
+from pixlane.settings import Settings
+from pixlane.sources import Given
+from pixlane.store.connect import AsyncServer, Server
+
+
+class Client:
+    """A client for threads.
+
+    Args:
+        url: the Redis of the ledger; None: the setting `redis_url`, and without one the embedded service, which is started when
+            it does not run.
+        send: how a source that is named by its path travels: "bytes" (the client reads it) or "path" (the worker reads it, under
+            its allowed roots). None: "path" for files under `paths` with the embedded service, else "bytes".
+        paths: with the embedded service: the folder whose files its workers may read.
+        settings: None: those of this process.
+
+    Raises:
+        ServiceUnavailable: no service is named and none can be started.
+        StoreUnavailable, StoreFull: from every method, when a server does not answer within `store_timeout_s` or is full.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        send: Travel | None = None,
+        paths: str | os.PathLike[str] | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self._service = Service(url, send, paths, settings)
+        self._service.attach()
+        servers, timeout_s = self._service.servers, self._service.settings.store_timeout_s
+        self._ledger = Server(servers.ledger, timeout_s)
+        self._cache = self._ledger if servers.cache == servers.ledger else Server(servers.cache, timeout_s)
+        self._wakeups = wakeups.Wakeups(servers.ledger, timeout_s, self._service.keys.done)
+
+    def submit(self, source: Given, recipe: Recipe | None = None, *, queue: str = "interactive") -> Job:
+        """The job for that source (a path, or bytes) and recipe; what is under way or done already is not done again.
+
+        Raises InvalidArgument, and for a path SourceMissing, NotAFile, SourceUnreadable, SourceTooLarge.
+        """
+        order, found = self._carry_out(self._service.submit(source, recipe, queue))
+        return Job(self, order, found)
+
+    def fetch(self, sha256: str, recipe: Recipe | None = None) -> Rendition | None:
+        """The rendition if the store has it; one round trip, never starts work."""
+        return _only_rendition(self._carry_out(self._service.fetch(sha256, recipe)))
+
+    def map(
+        self, sources: Iterable[Given], recipe: Recipe | None = None, *, queue: str = "batch", in_flight: int = IN_FLIGHT
+    ) -> Iterator[tuple[Any, Found]]:
+        """Pairs of a source and its rendition, or the PixlaneError in its place, as they finish.
+
+        At most `in_flight` are under way; the iterator of sources may be endless. A store that cannot be reached at the start
+        is raised.
+        """
+        with self._wakeups.watch() as watch:
+            flow = self._service.map(sources, recipe, queue, in_flight)
+            step = advance(flow, None)
+            while not isinstance(step, End):
+                if isinstance(step, Give):
+                    yield step.item
+                    step = advance(flow, None)
+                else:
+                    step = advance(flow, self._try(step, watch))
+
+    def forget(self, sha256: str) -> int:
+        """Deletes the source, its results and its errors, and ends its jobs. Returns the number of results."""
+        return self._carry_out(self._service.flows.forget(sha256))
+
+    def purge_all(self) -> int:
+        """The same for everything. Returns the number of results."""
+        return self._carry_out(self._service.flows.purge_all())
+
+    def close(self) -> None:
+        self._wakeups.close()
+        for server in {self._ledger, self._cache}:
+            server.close()
+        self._service.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _carry_out(self, flow: Flow[T]) -> T:
+        with self._wakeups.watch() as watch:
+            step = advance(flow, None)
+            while not isinstance(step, End):
+                step = advance(flow, self._try(step, watch))
+            return step.value  # type: ignore[no-any-return]
+
+    def _try(self, step: Step, watch: wakeups.Watch) -> Any:
+        try:
+            return self._do(step, watch)
+        except PixlaneError as error:
+            return Failure(error)
+
+    def _do(self, step: Step, watch: wakeups.Watch) -> Any:
+        match step:
+            case Ask(role, commands, atomic):
+                return (self._ledger if role == "ledger" else self._cache).run(commands, atomic=atomic)
+            case Publish(messages):
+                return self._service.publish(messages)
+            case Watch(key, on):
+                return watch.add(key) if on else watch.drop(key)
+            case Pause(seconds):
+                return watch.wait(seconds)
+        raise AssertionError(step)
+
+
+class Job:
+    """One source and one recipe on their way. `key`, `sha256`: their names; `cached`: the store had the answer already."""
+
+    def __init__(self, client: Client, order: Order, found: Found | None) -> None:
+        self._client = client
+        self._order = order
+        self._found = found
+        self.key = order.job.key
+        self.sha256 = order.job.sha256
+        self.cached = found is not None
+
+    def result(self, timeout: float | None = None) -> Rendition:
+        """Waits for the rendition; `timeout` in seconds, None: as long as it takes.
+
+        Raises the PixlaneError that the job ended with, ResultTimeout (the job goes on), StoreUnavailable, JobLost.
+        """
+        if self._found is None:
+            self._found = self._client._carry_out(self._client._service.flows.result(self._order, timeout))
+        return _rendition(self._found)
+
+
+class AsyncClient:
+    """The same for asyncio: the same names and arguments, with `await` and `async for`.
+
+    Only the publishing of a message, and start and end of the embedded service, happen in a thread.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        send: Travel | None = None,
+        paths: str | os.PathLike[str] | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self._service = Service(url, send, paths, settings)
+        self._opening: asyncio.Task[None] | None = None
+
+    async def submit(self, source: Given, recipe: Recipe | None = None, *, queue: str = "interactive") -> AsyncJob:
+        await self._open()
+        order, found = await self._carry_out(self._service.submit(source, recipe, queue))
+        return AsyncJob(self, order, found)
+
+    async def fetch(self, sha256: str, recipe: Recipe | None = None) -> Rendition | None:
+        await self._open()
+        return _only_rendition(await self._carry_out(self._service.fetch(sha256, recipe)))
+
+    async def map(
+        self, sources: Iterable[Given], recipe: Recipe | None = None, *, queue: str = "batch", in_flight: int = IN_FLIGHT
+    ) -> AsyncIterator[tuple[Any, Found]]:
+        await self._open()
+        async with self._wakeups.watch() as watch:
+            flow = self._service.map(sources, recipe, queue, in_flight)
+            step = advance(flow, None)
+            while not isinstance(step, End):
+                if isinstance(step, Give):
+                    yield step.item
+                    step = advance(flow, None)
+                else:
+                    step = advance(flow, await self._try(step, watch))
+
+    async def forget(self, sha256: str) -> int:
+        await self._open()
+        return await self._carry_out(self._service.flows.forget(sha256))
+
+    async def purge_all(self) -> int:
+        await self._open()
+        return await self._carry_out(self._service.flows.purge_all())
+
+    async def close(self) -> None:
+        if self._opening is not None:
+            await self._opening
+            await self._wakeups.close()
+            for server in {self._ledger, self._cache}:
+                await server.close()
+        await asyncio.to_thread(self._service.close)
+
+    async def __aenter__(self) -> AsyncClient:
+        await self._open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _open(self) -> None:
+        """Connects once, however many ask at the same time; after a failure the next one tries again."""
+        opening = self._opening
+        if opening is None:
+            opening = self._opening = asyncio.create_task(self._connect())
+        try:
+            await asyncio.shield(opening)
+        except PixlaneError:
+            if self._opening is opening:
+                self._opening = None
+            raise
+
+    async def _connect(self) -> None:
+        await asyncio.to_thread(self._service.attach)
+        servers, timeout_s = self._service.servers, self._service.settings.store_timeout_s
+        self._ledger = AsyncServer(servers.ledger, timeout_s)
+        self._cache = self._ledger if servers.cache == servers.ledger else AsyncServer(servers.cache, timeout_s)
+        self._wakeups = wakeups.AsyncWakeups(servers.ledger, timeout_s, self._service.keys.done)
+
+    async def _carry_out(self, flow: Flow[T]) -> T:
+        async with self._wakeups.watch() as watch:
+            step = advance(flow, None)
+            while not isinstance(step, End):
+                step = advance(flow, await self._try(step, watch))
+            return step.value  # type: ignore[no-any-return]
+
+    async def _try(self, step: Step, watch: wakeups.AsyncWatch) -> Any:
+        try:
+            return await self._do(step, watch)
+        except PixlaneError as error:
+            return Failure(error)
+
+    async def _do(self, step: Step, watch: wakeups.AsyncWatch) -> Any:
+        match step:
+            case Ask(role, commands, atomic):
+                return await (self._ledger if role == "ledger" else self._cache).run(commands, atomic=atomic)
+            case Publish(messages):
+                return await asyncio.to_thread(self._service.publish, messages)
+            case Watch(key, on):
+                return await (watch.add(key) if on else watch.drop(key))
+            case Pause(seconds):
+                return await watch.wait(seconds)
+        raise AssertionError(step)
+
+
+class AsyncJob:
+    """The same as `Job` for asyncio."""
+
+    def __init__(self, client: AsyncClient, order: Order, found: Found | None) -> None:
+        self._client = client
+        self._order = order
+        self._found = found
+        self.key = order.job.key
+        self.sha256 = order.job.sha256
+        self.cached = found is not None
+
+    async def result(self, timeout: float | None = None) -> Rendition:
+        if self._found is None:
+            self._found = await self._client._carry_out(self._client._service.flows.result(self._order, timeout))
+        return _rendition(self._found)
+
+
+def _rendition(found: Found) -> Rendition:
+    if isinstance(found, PixlaneError):
+        raise found
+    return found
+
+
+def _only_rendition(found: Found | None) -> Rendition | None:
+    return found if isinstance(found, Rendition) else None

@@ -1,0 +1,341 @@
+"""What a client does, step by step: written once for `Client` and `AsyncClient`.
+
+A flow is a generator that yields what is to be done next (ask a server, send messages, wait) and receives the answer; the two
+clients differ only in how they carry out such a step. So a rule like "result, then record, then submit again" stands in one
+place, and no step knows threads or event loops.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeVar
+
+from pixlane import sources
+from pixlane.errors import InvalidArgument, JobLost, PixlaneError, ResultTimeout, SourceChanged, StoreUnavailable
+from pixlane.recipe import Recipe
+from pixlane.rendition import Rendition
+from pixlane.settings import Settings
+from pixlane.sources import Given, Source
+from pixlane.store import ledger, results
+from pixlane.store.connect import Command
+from pixlane.store.keys import Keys
+from pixlane.store.ledger import QUEUES, Job, Message
+
+FIRST_POLL_S: Final = 0.005
+LAST_POLL_S: Final = 0.2
+"""A waiter that was not woken looks by itself: first after 5 ms, then each time twice as long, up to 200 ms."""
+
+OUTAGE_PATIENCE_S: Final = 10.0
+"""A waiter bears a store that does not answer for so long, seconds; a server that is started again comes back in less."""
+
+MAX_RESUBMISSIONS: Final = 5
+"""A waiter that finds neither result nor record submits again, so often."""
+
+SCAN_COUNT: Final = 1000
+"""Keys that a server looks at in one step of a purge."""
+
+
+# Steps -----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Send commands to a role; the answer is the list of replies."""
+
+    role: Literal["ledger", "cache"]
+    commands: Sequence[Command]
+    atomic: bool = False
+
+
+@dataclass(frozen=True)
+class Publish:
+    """Send jobs to the queue: one message for one, one for several."""
+
+    messages: Sequence[Message]
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Be woken when this job ends; `on=False`: no longer."""
+
+    key: str
+    on: bool = True
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Wait; the answer is the set of watched jobs that ended, which ends the wait early. 0 s: let others run."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Give:
+    """Hand an item to the caller of `map`."""
+
+    item: tuple[Any, Rendition | PixlaneError]
+
+
+Step = Ask | Publish | Watch | Pause | Give
+T = TypeVar("T")
+Flow = Generator[Step, Any, T]
+Found = Rendition | PixlaneError
+
+
+@dataclass(frozen=True)
+class End:
+    """The flow is over; what it returned."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The answer to a step that failed: the error is raised inside the flow."""
+
+    error: PixlaneError
+
+
+def advance(flow: Flow[Any], answer: Any) -> Step | End:
+    """The next step of a flow, given the answer to the one before; None begins it."""
+    try:
+        return flow.throw(answer.error) if isinstance(answer, Failure) else flow.send(answer)
+    except StopIteration as end:
+        return End(end.value)
+
+
+@dataclass
+class Order:
+    """A job as its client sees it: what there is to do, and how to bring the source again."""
+
+    given: Given
+    by_path: bool
+    job: Job
+    queue: str
+    resubmissions: int = 0
+
+
+@dataclass
+class Patience:
+    """How long a store has not answered."""
+
+    since: float | None = None
+
+    def bear(self, error: StoreUnavailable) -> None:
+        """Raises the error once the outage lasts too long."""
+        now = time.monotonic()
+        if self.since is None:
+            self.since = now
+        elif now - self.since > OUTAGE_PATIENCE_S:
+            raise error
+
+
+# Flows -----------------------------------------------------------------------------------------------------------------
+
+
+class Flows:
+    """The flows of one client."""
+
+    def __init__(self, settings: Settings, *, one_server: bool) -> None:
+        self.settings = settings
+        self.keys = Keys(settings.key_prefix)
+        self.one_server = one_server
+
+    def fetch(self, sha256: str, fingerprint: str) -> Flow[Found | None]:
+        """What the store holds; one round trip."""
+        replies = yield Ask("cache", results.fetch(self.keys, check_sha256(sha256), fingerprint, self.settings))
+        return results.fetched(replies)
+
+    def fetch_many(self, orders: Sequence[Order]) -> Flow[list[Found | None]]:
+        """The same for several, in one round trip."""
+        replies = yield Ask("cache", [command for order in orders for command in self._fetch(order)])
+        return [results.fetched(part) for part in _parts(replies, results.FETCH_REPLIES)]
+
+    def identify(self, given: Given, by_path: bool) -> Flow[Source]:
+        for source in sources.identify(given, self.settings.max_source_bytes, by_path=by_path):
+            if source is not None:
+                return source
+            yield Pause(0)
+        raise AssertionError("a source is identified or an error is raised")
+
+    def submit(self, given: Given, recipe: Recipe, queue: str, by_path: bool) -> Flow[tuple[Order, Found | None]]:
+        """The order, and what the store holds for it already; where that is nothing, the job is open and on its way."""
+        check_queue(queue)
+        source = yield from self.identify(given, by_path)
+        order = make_order(given, source, recipe, queue)
+        found = yield from self.fetch(source.sha256, order.job.fingerprint)
+        if found is None:
+            yield from self.place(order, source.data)
+        return order, found
+
+    def place(self, order: Order, data: bytes | None) -> Flow[None]:
+        """Source, record, message."""
+        (reply,) = yield from self.record([(order, data)])
+        message = ledger.submitted(reply, order.job, order.queue)
+        if message is not None:
+            yield from self.publish([message])
+
+    def publish(self, messages: Sequence[Message]) -> Flow[None]:
+        """Sends one message. If the broker does not take it, the jobs are due at once: the next sweep sends them."""
+        try:
+            yield Publish(messages)
+        except StoreUnavailable:
+            yield Ask("ledger", [ledger.release(self.keys, message.job.key, "") for message in messages])
+            raise
+
+    def record(self, orders: Sequence[tuple[Order, bytes | None]]) -> Flow[list[Any]]:
+        """Stores sources and opens records in one round trip; the replies of the records."""
+        commands: list[Command] = []
+        places = []
+        for order, data in orders:
+            if data is not None:
+                commands.append(ledger.put_source(self.keys, order.job.sha256, data, self.settings))
+            places.append(len(commands))
+            commands.append(ledger.submit(self.keys, order.job, order.queue, self.settings))
+        replies = yield Ask("ledger", commands, atomic=len(commands) == 2)
+        return [replies[place] for place in places]
+
+    def survey(self, orders: Sequence[Order]) -> Flow[list[Found | None]]:
+        """What became of each: its rendition or error, or None while it is open. One without a trace is submitted again."""
+        fetches = [command for order in orders for command in self._fetch(order)]
+        looks = [command for order in orders for command in ledger.look(self.keys, order.job.key)]
+        if self.one_server:
+            replies = yield Ask("ledger", [*fetches, *looks])
+            stored, states = replies[: len(fetches)], replies[len(fetches) :]
+        else:
+            stored = yield Ask("cache", fetches)
+            states = yield Ask("ledger", looks)
+        answers: list[Found | None] = []
+        for order, result, state in zip(
+            orders, _parts(stored, results.FETCH_REPLIES), _parts(states, ledger.LOOK_REPLIES), strict=True
+        ):
+            found = results.fetched(result)
+            answers.append(found if found is not None else (yield from self._judge(order, ledger.looked(state))))
+        return answers
+
+    def result(self, order: Order, timeout_s: float | None) -> Flow[Found]:
+        """Waits for the end of a job. Raises ResultTimeout, or StoreUnavailable when the store is gone for too long."""
+        ends = None if timeout_s is None else time.monotonic() + timeout_s
+        yield Watch(order.job.key)
+        interval, patience = FIRST_POLL_S, Patience()
+        while True:
+            try:
+                (found,) = yield from self.survey([order])
+                patience.since = None
+            except StoreUnavailable as error:
+                patience.bear(error)
+                found = None
+            if found is not None:
+                return found
+            left = None if ends is None else ends - time.monotonic()
+            if left is not None and left <= 0:
+                raise ResultTimeout(f"no result within {timeout_s:g} s; the job goes on", limit=timeout_s, key=order.job.key)
+            yield Pause(interval if left is None else min(interval, left))
+            interval = min(2 * interval, LAST_POLL_S)
+
+    def forget(self, sha256: str) -> Flow[int]:
+        """Ends the jobs of a source and deletes it, its results and its errors. Returns the number of results."""
+        pattern = f"{_literal(self.keys.prefix)}:*{check_sha256(sha256)}*"
+        names = yield from self._scan("ledger", pattern)
+        yield Ask("ledger", [ledger.forget(self.keys, sha256, self._job_keys(names), self.settings)])
+        # Neither the mark that the step before left, nor what the cache holds: that is counted below.
+        yield from self._delete("ledger", [name for name in names if name.startswith(self.keys.outcome(""))])
+        return (yield from self._delete_results(pattern))
+
+    def purge_all(self) -> Flow[int]:
+        """The same for every source."""
+        pattern = f"{_literal(self.keys.prefix)}:*"
+        names = yield from self._scan("ledger", pattern)
+        by_sha256: dict[str, list[str]] = {}
+        for key in self._job_keys(names):
+            by_sha256.setdefault(key.partition("-")[0], []).append(key)
+        for sha256, job_keys in by_sha256.items():
+            yield Ask("ledger", [ledger.forget(self.keys, sha256, job_keys, self.settings)])
+        kept = (self.keys.queues, self.keys.workers)
+        rest = [name for name in names if name not in kept and not name.endswith(":forgotten") and not _is_result(name)]
+        yield from self._delete("ledger", rest)
+        return (yield from self._delete_results(pattern))
+
+    def _fetch(self, order: Order) -> list[Command]:
+        return results.fetch(self.keys, order.job.sha256, order.job.fingerprint, self.settings)
+
+    def _judge(self, order: Order, state: bool | PixlaneError) -> Flow[Found | None]:
+        if state is True:
+            return None
+        if isinstance(state, PixlaneError):
+            return state
+        # It may have ended between the two questions.
+        found = yield from self.fetch(order.job.sha256, order.job.fingerprint)
+        if found is not None:
+            return found
+        if order.resubmissions >= MAX_RESUBMISSIONS:
+            return JobLost(
+                f"the job left neither result nor record {MAX_RESUBMISSIONS} times", limit=MAX_RESUBMISSIONS, key=order.job.key
+            )
+        order.resubmissions += 1
+        try:
+            source = yield from self.identify(order.given, order.by_path)
+        except PixlaneError as error:  # the file is gone by now
+            return error
+        if source.sha256 != order.job.sha256:
+            return SourceChanged(f"{order.given!r} changed while it waited", limit=order.job.sha256, actual=source.sha256)
+        yield from self.place(order, source.data)
+        return None
+
+    def _job_keys(self, names: Iterable[str]) -> list[str]:
+        start = self.keys.job("")
+        return [name.removeprefix(start) for name in names if name.startswith(start)]
+
+    def _scan(self, role: Literal["ledger", "cache"], pattern: str) -> Flow[list[str]]:
+        """Every key of that form. SCAN and no index: what is to be deleted must be found though an index was evicted."""
+        names: set[str] = set()
+        cursor = b"0"
+        while True:
+            ((cursor, found),) = yield Ask(role, [("SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_COUNT)])
+            names.update(name.decode() for name in found)
+            if cursor == b"0":
+                return sorted(names)
+
+    def _delete(self, role: Literal["ledger", "cache"], names: Sequence[str]) -> Flow[None]:
+        for start in range(0, len(names), SCAN_COUNT):
+            yield Ask(role, [("UNLINK", name) for name in names[start : start + SCAN_COUNT]])
+
+    def _delete_results(self, pattern: str) -> Flow[int]:
+        names = [name for name in (yield from self._scan("cache", pattern)) if _is_result(name)]
+        yield from self._delete("cache", names)
+        return sum(":url:" in name for name in names)
+
+
+def make_order(given: Given, source: Source, recipe: Recipe, queue: str) -> Order:
+    return Order(given, source.data is None, Job.of(source.sha256, recipe, source.path), queue)
+
+
+def check_queue(queue: str) -> None:
+    if queue not in QUEUES:
+        raise InvalidArgument(f"queue must be one of {', '.join(QUEUES)}, got {queue!r}", actual=str(queue))
+
+
+def check_sha256(sha256: str) -> str:
+    """The hash, if it is one: no other word becomes part of a key."""
+    if not isinstance(sha256, str) or not re.fullmatch(r"[0-9a-f]{64}", sha256):
+        raise InvalidArgument(f"a source is named by 64 lower-case hex digits, got {sha256!r}", actual=str(sha256))
+    return sha256
+
+
+def _parts(replies: Sequence[Any], size: int) -> list[Sequence[Any]]:
+    return [replies[start : start + size] for start in range(0, len(replies), size)]
+
+
+_RESULT = re.compile(r":\{[0-9a-f]{64}\}:(url|meta|err):[^:]+$")
+
+
+def _is_result(name: str) -> bool:
+    return _RESULT.search(name) is not None
+
+
+def _literal(text: str) -> str:
+    """The text in a pattern of Redis, where none of its characters means anything."""
+    return re.sub(r"([\[\]*?\\^])", r"\\\1", text)

@@ -1,0 +1,97 @@
+"""The service that a client talks to: its servers, how sources travel there, and the way into its queue."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pixlane import settings as knobs
+from pixlane.errors import InvalidArgument
+from pixlane.flows import Flow, Flows, Found, Order
+from pixlane.mapping import Mapping
+from pixlane.recipe import Recipe
+from pixlane.settings import Settings
+from pixlane.sources import Given
+from pixlane.store.keys import Keys
+from pixlane.store.ledger import Message
+from pixlane.store.servers import Servers
+
+if TYPE_CHECKING:
+    from pixlane.queue import Publisher
+
+Travel = Literal["bytes", "path"]
+"""How a source that is named by its path comes to the worker."""
+
+
+class Service:
+    """What `Client` and `AsyncClient` share. `attach` comes before everything else; it may start the embedded service."""
+
+    def __init__(
+        self,
+        url: str | None,
+        send: Travel | None,
+        paths: str | os.PathLike[str] | None,
+        settings: Settings | None,
+    ) -> None:
+        if send not in (None, "bytes", "path"):
+            raise InvalidArgument(f'send must be "bytes" or "path", got {send!r}', actual=str(send))
+        self.settings = settings or knobs.current()
+        self.keys = Keys(self.settings.key_prefix)
+        self._url = url or self.settings.redis_url or None
+        self._send = send
+        self._paths = None if paths is None else Path(os.path.realpath(paths))
+        self._attachment: Any = None
+        self._publisher: Publisher | None = None
+        self._lock = threading.Lock()
+
+    def attach(self) -> None:
+        """Finds the servers. Raises ServiceUnavailable."""
+        if self._url is None:
+            from pixlane.embedded import attach
+
+            self._attachment = attach(paths_root=None if self._paths is None else str(self._paths))
+            self.settings = replace(self.settings, redis_url=self._attachment.url, broker_url="", cache_url="")
+        self.servers = Servers.of(self.settings, self._url)
+        self.flows = Flows(self.settings, one_server=self.servers.cache == self.servers.ledger)
+
+    def by_path(self, given: Given) -> bool:
+        """Whether the path of this source travels, and not its bytes."""
+        if isinstance(given, (bytes, bytearray, memoryview)):
+            return False
+        if self._send is not None:
+            return self._send == "path"
+        # The worker looks where the links lead, so we do.
+        return self._attachment is not None and self._paths is not None and _lies_under(given, self._paths)
+
+    def submit(self, given: Given, recipe: Recipe | None, queue: str) -> Flow[tuple[Order, Found | None]]:
+        return self.flows.submit(given, recipe or Recipe(), queue, self.by_path(given))
+
+    def fetch(self, sha256: str, recipe: Recipe | None) -> Flow[Found | None]:
+        return self.flows.fetch(sha256, (recipe or Recipe()).fingerprint)
+
+    def map(self, sources: Iterable[Given], recipe: Recipe | None, queue: str, in_flight: int) -> Flow[None]:
+        if in_flight < 1:
+            raise InvalidArgument(f"in_flight must be at least 1, got {in_flight}", limit=1, actual=in_flight)
+        return Mapping(self.flows, sources, recipe or Recipe(), queue, self.by_path, in_flight).run()
+
+    def publish(self, messages: Sequence[Message]) -> None:
+        with self._lock:
+            if self._publisher is None:
+                from pixlane.queue import Publisher  # Celery is loaded by the first miss
+
+                self._publisher = Publisher(self.servers, self.settings)
+        self._publisher.send(messages)
+
+    def close(self) -> None:
+        if self._publisher is not None:
+            self._publisher.close()
+        if self._attachment is not None:
+            self._attachment.close()
+
+
+def _lies_under(given: str | os.PathLike[str], root: Path) -> bool:
+    return Path(os.path.realpath(given)).is_relative_to(root)

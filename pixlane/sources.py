@@ -1,0 +1,114 @@
+"""Where the bytes of a source come from: given, or read from a file, with the size checked before anything is read."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pixlane import settings
+from pixlane.errors import InvalidArgument, NotAFile, PathNotAllowed, SourceMissing, SourceTooLarge, SourceUnreadable
+from pixlane.settings import Settings
+
+BLOCK_BYTES = settings.MIB
+
+Given = bytes | bytearray | memoryview | str | os.PathLike[str]
+"""What a caller may name as a source: its bytes, or the path of a file."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source that a client is about to ask for. One of `data` and `path` is what travels to the worker."""
+
+    sha256: str
+    byte_count: int
+    data: bytes | None
+    path: str | None
+
+
+def identify(given: Given, limit: int, *, by_path: bool = False) -> Iterator[Source | None]:
+    """Reads and hashes a source block by block: yields None after each block, and the source at the end.
+
+    `by_path`: the path travels, and the bytes are not kept. Raises SourceTooLarge (before reading), SourceMissing, NotAFile,
+    SourceUnreadable.
+    """
+    if isinstance(given, (bytes, bytearray, memoryview)):
+        data = bytes(given)
+        _check_size(len(data), limit)
+        yield Source(hashlib.sha256(data).hexdigest(), len(data), data, None)
+        return
+    if not isinstance(given, (str, os.PathLike)):
+        raise InvalidArgument(f"a source is a path or bytes, got {type(given).__name__}")
+    path = os.path.abspath(given)
+    digest, kept, byte_count = hashlib.sha256(), [], 0
+    for block in blocks(path, limit):
+        digest.update(block)
+        byte_count += len(block)
+        if not by_path:
+            kept.append(block)
+        yield None
+    yield Source(digest.hexdigest(), byte_count, *((None, path) if by_path else (b"".join(kept), None)))
+
+
+def blocks(path: str, limit: int, *, follow: bool = True) -> Iterator[bytes]:
+    """The bytes of a regular file, at most `limit` of them. `follow=False` refuses a symbolic link at the end of the path."""
+    # Without O_NONBLOCK the open of a FIFO waits for a writer, for ever if none comes.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags | (0 if follow else getattr(os, "O_NOFOLLOW", 0)))
+        with open(descriptor, "rb", buffering=0) as file:
+            state = os.fstat(descriptor)
+            if not stat.S_ISREG(state.st_mode):
+                raise NotAFile(f"{path} is not a regular file")
+            _check_size(state.st_size, limit, path)
+            left = limit + 1  # it may grow while it is read
+            while left > 0 and (block := file.read(min(BLOCK_BYTES, left))):
+                left -= len(block)
+                yield block
+            if left <= 0:
+                _check_size(limit + 1, limit, path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def read_allowed(path: str, config: Settings) -> bytes:
+    """The bytes of a file that a worker may read by path: a regular file under an allowed root, links resolved.
+
+    Raises PathNotAllowed, SourceMissing, NotAFile, SourceUnreadable, SourceTooLarge.
+    """
+    roots = allowed_roots(config)
+    resolved = os.path.realpath(path)
+    if not any(Path(resolved).is_relative_to(root) for root in roots):
+        named = ", ".join(roots) if roots else "no folder; sources have to travel as bytes"
+        raise PathNotAllowed(f"{path} lies outside of what this worker may read: {named}", limit=list(roots), actual=path)
+    # Resolved already: a link that stands there now was put there since.
+    return b"".join(blocks(resolved, config.max_source_bytes, follow=False))
+
+
+def allowed_roots(config: Settings) -> tuple[str, ...]:
+    """The folders that a worker may read from, links resolved; read again each time, as the file may change."""
+    named = [root for root in config.allowed_roots.split(os.pathsep) if root]
+    if config.allowed_roots_file:
+        with suppress(FileNotFoundError):  # nobody named a folder yet
+            named += json.loads(Path(config.allowed_roots_file).read_text())
+    return tuple(os.path.realpath(root) for root in named)
+
+
+def _check_size(byte_count: int, limit: int, path: str | None = None) -> None:
+    if byte_count > limit:
+        subject = "the source" if path is None else path
+        raise SourceTooLarge(f"{subject} has {byte_count:,} bytes, allowed are {limit:,}", limit=limit, actual=byte_count)
+
+
+def _unreadable(path: str, error: OSError) -> SourceUnreadable:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return SourceMissing(f"{path} is not there")
+    if error.errno in (errno.EISDIR, errno.ENXIO):
+        return NotAFile(f"{path} is not a regular file")
+    return SourceUnreadable(f"{path} cannot be read: {error.strerror}", actual=error.strerror)

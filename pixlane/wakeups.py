@@ -1,0 +1,224 @@
+"""Being woken when a job ends: one pub/sub connection for all the jobs of a client.
+
+A message that is lost (the connection broke, the job ended just before) costs a moment only: whoever waits also looks by
+itself. So an outage here is no error; the connection is made again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final
+
+import redis
+import redis.asyncio
+
+RECONNECT_S: Final = 0.5
+"""Pause before the connection is made again, seconds."""
+
+LISTEN_S: Final = 5.0
+"""The listener looks this often whether it is still wanted, seconds."""
+
+
+class Watch:
+    """What one waiter is woken for. `ended` collects the keys; `wait` gives and clears them."""
+
+    def __init__(self, owner: Wakeups) -> None:
+        self._owner = owner
+        self._ended: set[str] = set()
+        self._keys: set[str] = set()
+        self._bell = threading.Event()
+
+    def add(self, key: str) -> None:
+        self._keys.add(key)
+        self._owner.subscribe(key, self)
+
+    def drop(self, key: str) -> None:
+        self._keys.discard(key)
+        self._owner.unsubscribe(key, self)
+
+    def ring(self, key: str) -> None:
+        self._ended.add(key)
+        self._bell.set()
+
+    def wait(self, seconds: float) -> set[str]:
+        if seconds > 0:
+            self._bell.wait(seconds)
+        self._bell.clear()
+        ended, self._ended = self._ended, set()
+        return ended
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for key in tuple(self._keys):
+            self.drop(key)
+
+
+class Wakeups:
+    """For threads: a listener thread, started with the first watch.
+
+    Args:
+        url: the ledger, in redis-py's form.
+        channel: job key -> name of its channel.
+    """
+
+    def __init__(self, url: str, timeout_s: float, channel: Callable[[str], str]) -> None:
+        self._redis = redis.Redis.from_url(
+            url, protocol=2, socket_timeout=timeout_s, socket_connect_timeout=timeout_s, health_check_interval=0
+        )
+        self._channel = channel
+        self._watches: dict[str, set[Watch]] = {}
+        self._lock = threading.Lock()
+        self._listener: Any = None
+        self._closed = False
+
+    def watch(self) -> Watch:
+        return Watch(self)
+
+    def subscribe(self, key: str, watch: Watch) -> None:
+        with self._lock:
+            watches = self._watches.setdefault(key, set())
+            watches.add(watch)
+            if self._listener is None:
+                self._listener = self._redis.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
+                self._tell(self._listener.subscribe, key)
+                threading.Thread(target=self._listen, name="pixlane-wakeups", daemon=True).start()
+            elif len(watches) == 1:
+                self._tell(self._listener.subscribe, key)
+
+    def unsubscribe(self, key: str, watch: Watch) -> None:
+        with self._lock:
+            watches = self._watches.get(key, set())
+            watches.discard(watch)
+            if not watches and self._watches.pop(key, None) is not None and not self._closed:
+                self._tell(self._listener.unsubscribe, key)
+
+    def close(self) -> None:
+        self._closed = True
+        if self._listener is not None:
+            self._listener.close()
+        self._redis.close()
+
+    def _tell(self, command: Callable[[str], Any], key: str) -> None:
+        with suppress(redis.RedisError, OSError):  # the listener makes the connection again, with all its channels
+            command(self._channel(key))
+
+    def _listen(self) -> None:
+        start = len(self._channel(""))
+        while not self._closed:
+            try:
+                message = self._listener.get_message(timeout=LISTEN_S)
+            except (redis.RedisError, OSError, ValueError, AttributeError):  # broken, or closed under the read
+                if not self._closed:
+                    time.sleep(RECONNECT_S)
+                continue
+            if message is not None and message["type"] == "message":
+                key = message["channel"].decode()[start:]
+                with self._lock:
+                    for watch in self._watches.get(key, ()):
+                        watch.ring(key)
+
+
+class AsyncWatch:
+    """The same for a waiter on an event loop."""
+
+    def __init__(self, owner: AsyncWakeups) -> None:
+        self._owner = owner
+        self._ended: set[str] = set()
+        self._keys: set[str] = set()
+        self._bell = asyncio.Event()
+
+    async def add(self, key: str) -> None:
+        self._keys.add(key)
+        await self._owner.subscribe(key, self)
+
+    async def drop(self, key: str) -> None:
+        self._keys.discard(key)
+        await self._owner.unsubscribe(key, self)
+
+    def ring(self, key: str) -> None:
+        self._ended.add(key)
+        self._bell.set()
+
+    async def wait(self, seconds: float) -> set[str]:
+        if seconds <= 0:
+            await asyncio.sleep(0)
+        else:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._bell.wait()
+        self._bell.clear()
+        ended, self._ended = self._ended, set()
+        return ended
+
+    async def __aenter__(self) -> AsyncWatch:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for key in tuple(self._keys):
+            await self.drop(key)
+
+
+class AsyncWakeups:
+    """For asyncio: a listener task, started with the first watch."""
+
+    def __init__(self, url: str, timeout_s: float, channel: Callable[[str], str]) -> None:
+        self._redis = redis.asyncio.Redis.from_url(
+            url, protocol=2, socket_timeout=timeout_s, socket_connect_timeout=timeout_s, health_check_interval=0
+        )
+        self._timeout_s = timeout_s
+        self._channel = channel
+        self._watches: dict[str, set[AsyncWatch]] = {}
+        self._listener: Any = None
+        self._task: asyncio.Task[None] | None = None
+
+    def watch(self) -> AsyncWatch:
+        return AsyncWatch(self)
+
+    async def subscribe(self, key: str, watch: AsyncWatch) -> None:
+        watches = self._watches.setdefault(key, set())
+        watches.add(watch)
+        if self._listener is None:
+            self._listener = self._redis.pubsub(ignore_subscribe_messages=True)
+            await self._tell(self._listener.subscribe, key)
+            self._task = asyncio.create_task(self._listen(), name="pixlane-wakeups")
+        elif len(watches) == 1:
+            await self._tell(self._listener.subscribe, key)
+
+    async def unsubscribe(self, key: str, watch: AsyncWatch) -> None:
+        watches = self._watches.get(key, set())
+        watches.discard(watch)
+        if not watches and self._watches.pop(key, None) is not None and self._task is not None:
+            await self._tell(self._listener.unsubscribe, key)
+
+    async def close(self) -> None:
+        if self._task is not None:
+            task, self._task = self._task, None
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            await self._listener.aclose()
+        await self._redis.aclose()
+
+    async def _tell(self, command: Callable[[str], Any], key: str) -> None:
+        with suppress(redis.RedisError, OSError):
+            async with asyncio.timeout(self._timeout_s):
+                await command(self._channel(key))
+
+    async def _listen(self) -> None:
+        start = len(self._channel(""))
+        while True:
+            try:
+                message = await self._listener.get_message(timeout=LISTEN_S)
+            except (redis.RedisError, OSError):
+                await asyncio.sleep(RECONNECT_S)
+                continue
+            if message is not None and message["type"] == "message":
+                key = message["channel"].decode()[start:]
+                for watch in self._watches.get(key, ()):
+                    watch.ring(key)

@@ -1,0 +1,29 @@
+"""What can be asked of the queue: one image, or a chunk of small ones. The work itself is in `tasks.running`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import Celery, Task
+
+from pixlane.queue import CHUNK_TASK, TASK
+from pixlane.store.ledger import Message
+from tasks.running import Runner
+
+
+def register(app: Celery, runner: Runner) -> None:
+    """Makes the tasks known to a worker's application."""
+
+    @app.task(name=TASK, bind=True)
+    def normalize(self: Task[Any, Any], job: dict[str, Any]) -> None:
+        runner.run(Message.from_dict(job), str(self.request.id))
+
+    @app.task(name=CHUNK_TASK, bind=True)
+    def normalize_many(self: Task[Any, Any], jobs: list[dict[str, Any]]) -> None:
+        runner.run_chunk([Message.from_dict(job) for job in jobs], str(self.request.id))
+
+
+def messages_of(arguments: dict[str, Any]) -> list[Message]:
+    """The messages in the arguments of either task."""
+    packed = arguments["jobs"] if "jobs" in arguments else [arguments["job"]]
+    return [Message.from_dict(record) for record in packed]

@@ -1,0 +1,63 @@
+"""The start of a worker: limits, application, tasks, sweeper, and then Celery's own loop.
+
+The parent never decodes an image: one libvips operation before a fork hangs every child for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from typing import Any
+
+from celery import signals
+
+import tasks
+from pixlane.errors import InvalidArgument
+from pixlane.queue import make_app
+from pixlane.settings import Settings
+from pixlane.store.ledger import QUEUES
+from pixlane.store.servers import Servers
+from tasks.running import Runner
+from worker.crashes import Crashes
+from worker.limits import limit_child, prepare_environment
+from worker.sweeper import Sweeper
+
+
+def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> int:
+    """Runs a worker until it is told to end; TERM lets running jobs finish. Returns the exit code. Raises InvalidArgument."""
+    for queue in queues:
+        if queue not in QUEUES:
+            raise InvalidArgument(f"queues must be among {', '.join(QUEUES)}, got {queue!r}", actual=queue)
+    prepare_environment()
+    servers = Servers.of(settings)
+    name = f"{socket.gethostname()}:{os.getpid()}"
+    app = make_app(servers, settings, for_worker=True)
+    tasks.register(app, Runner(servers, settings))
+    sweeper = Sweeper(name, queues, servers, settings)
+    crashes = Crashes(sweeper.report)
+
+    def started(**_: Any) -> None:
+        sweeper.start()
+
+    # The children exist by now: no thread of ours runs while the first of them are forked.
+    signals.worker_ready.connect(started)
+    signals.worker_process_init.connect(lambda **_: limit_child(settings), weak=False)
+    signals.task_failure.connect(crashes.witness)
+
+    worker = app.Worker(
+        hostname=f"pixlane@{name}",
+        queues=list(queues),
+        concurrency=settings.concurrency or os.cpu_count(),
+        pool="prefork",
+        optimization="fair",
+        loglevel=loglevel,
+        without_gossip=True,
+        without_mingle=True,
+        quiet=True,
+    )
+    try:
+        worker.start()
+    finally:
+        sweeper.stop()
+    return worker.exitcode or 0

@@ -1,0 +1,125 @@
+"""The thread that keeps what is owed moving: it sends again what is overdue, and reports the children that died.
+
+Every worker has one; there is no leader. One Lua call takes what is overdue, so that no two send the same. It survives
+outages of the store: what it could not say waits for the next turn.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections.abc import Sequence
+from typing import Final
+
+from pixlane.errors import ServiceError
+from pixlane.queue import Publisher
+from pixlane.settings import Settings
+from pixlane.store import ledger
+from pixlane.store.connect import Server
+from pixlane.store.keys import Keys
+from pixlane.store.ledger import Message
+from pixlane.store.servers import Servers
+from tasks.running import Runner
+
+STOP_LIMIT_S: Final = 5.0
+
+Death = tuple[Sequence[Message], str, str]
+
+log = logging.getLogger("pixlane.sweeper")
+
+
+class Sweeper:
+    """Sweeps every `sweep_interval_s`, and at once after a report.
+
+    Args:
+        name: of this worker, in the list of those that are alive.
+        queues: that it serves, the first served first.
+    """
+
+    def __init__(self, name: str, queues: Sequence[str], servers: Servers, settings: Settings) -> None:
+        self._name = name
+        self._queues = queues
+        self._settings = settings
+        self._keys = Keys(settings.key_prefix)
+        self._ledger = Server(servers.ledger, settings.store_timeout_s)
+        self._publisher = Publisher(servers, settings)
+        self._runner = Runner(servers, settings)
+        self._deaths: queue.SimpleQueue[Death] = queue.SimpleQueue()
+        self._bell = threading.Event()
+        self._ending = False
+        self._up_since_ms: int | None = None
+        self._outage: ServiceError | None = None
+        self._thread = threading.Thread(target=self._live, name="pixlane-sweeper", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._ending = True
+        self._bell.set()
+        if self._thread.is_alive():
+            self._thread.join(STOP_LIMIT_S)
+
+    def report(self, messages: Sequence[Message], token: str, reason: str) -> None:
+        """Takes note of a death; does not wait for the store."""
+        self._deaths.put((messages, token, reason))
+        self._bell.set()
+
+    def _live(self) -> None:
+        while not self._ending:
+            try:
+                self._turn()
+                if self._outage is not None:
+                    log.warning("the store answers again")
+                self._outage = None
+            except ServiceError as error:
+                if self._outage is None:
+                    log.warning("%s; what is owed waits", error.message)
+                self._outage = error
+            except Exception:
+                # The one thread that loses nothing must not be lost to a fault; the next turn tries again.
+                log.exception("a fault in the sweep")
+            self._bell.wait(self._settings.sweep_interval_s)
+            self._bell.clear()
+        self._leave()
+
+    def _turn(self) -> None:
+        self._report_deaths()
+        if self._up_since_ms is None:
+            seconds, micros = self._ledger.run([("TIME",)])[0]
+            self._up_since_ms = int(seconds) * 1000 + int(micros) // 1000
+        more = True
+        while more and not self._ending:
+            command = ledger.sweep(self._keys, self._name, self._queues, self._up_since_ms, self._settings)
+            sweep = ledger.swept(self._ledger.run([command])[0])
+            self._send(sweep.messages)
+            more = sweep.more
+
+    def _report_deaths(self) -> None:
+        while not self._deaths.empty():
+            death = self._deaths.get()
+            try:
+                self._runner.report_death(*death)
+            except ServiceError:
+                self._deaths.put(death)
+                raise
+
+    def _send(self, messages: Sequence[Message]) -> None:
+        for number, message in enumerate(messages):
+            try:
+                self._publisher.send([message])
+                log.info("%s: sent again", message.job.key)
+            except ServiceError:
+                # Taken from the ledger but not sent: due again, or else nobody looks at them until their new deadline.
+                rest = [ledger.release(self._keys, late.job.key, "") for late in messages[number:]]
+                self._ledger.run(rest)
+                raise
+
+    def _leave(self) -> None:
+        try:
+            self._ledger.run([("ZREM", self._keys.workers, self._name)])
+        except ServiceError as error:
+            log.warning("could not leave the list of workers: %s", error.message)
+        self._ledger.close()
+        self._publisher.close()
