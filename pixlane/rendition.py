@@ -14,6 +14,8 @@ NOTE_CODES: dict[str, str] = {
     "target_missed": "no candidate met every limit; this is the smallest",
     "declared_type_wrong": "the declared type or the file name contradicts the bytes",
     "resized": "the picture has fewer pixels than the source",
+    "beyond_reading": "the picture is so much smaller than the source that text of common size cannot be read",
+    "palette_reduced": "the colours were reduced to the 256 that suit best",
     "frames_dropped": "the source has more frames, pages or pictures than the one that is shown",
     "alpha_flattened": "transparency was laid onto a background",
     "background_dark": "the background is dark because what is visible would vanish on white",
@@ -26,6 +28,18 @@ NOTE_CODES: dict[str, str] = {
     "trailing_data_dropped": "bytes after the end of the picture were cut away",
     "repaired": "the file is damaged, the picture is shown as a browser would show it",
     "truncated": "picture data is missing at the end; the rest was drawn because the recipe allows it",
+    "svg_repaired": "the SVG lacks something that browsers insist on; it was drawn all the same",
+    "svg_reference_removed": "the SVG named something outside of itself; that was removed before drawing",
+    "svg_script_removed": "scripts or event handlers were removed from the SVG",
+    "svg_foreign_removed": "HTML or media inside the SVG cannot be drawn and is missing",
+    "svg_animation_ignored": "the SVG is animated; the picture shows the state before any animation",
+    "svg_font_replaced": "the SVG brings fonts of its own; its text was drawn in installed ones",
+    "svg_text_not_drawn": "no installed font has some of the SVG's text; it is missing in the picture",
+    "svg_image_unreadable": "a picture inside the SVG could not be decoded and is missing",
+    "svg_filter_limited": "a filter of the SVG was drawn with less work than it asks for; the difference cannot be seen",
+    "svg_engine_fallback": "the preferred engine could not draw the SVG; another one did",
+    "vector_size_assumed": "a vector source names no size; one was taken from its content",
+    "vector_scaled": "a vector source was drawn at another size than its own",
 }
 """Every note code and what it says. One registry: a test holds an input for each, and no code is written elsewhere."""
 
@@ -40,7 +54,10 @@ class Note:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One rung that was encoded: size in px, encoder ("jpeg", "png", "palette", "webp", "untouched"), quality or None, bytes."""
+    """One rung that was encoded: size in px, encoder ("jpeg", "png", "palette", "webp", "untouched"), quality or None, bytes.
+
+    An encoder is stopped once it has written more than can be of use: then the bytes are those up to there.
+    """
 
     width: int
     height: int

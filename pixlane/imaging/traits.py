@@ -1,0 +1,113 @@
+"""What a picture is like, judged on a sixteenth of its rows: drawn or photographed, coloured text, how large as JPEG."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyvips
+
+ROW_STEP = 16  # one row of so many is looked at
+STRIP_PX = 16  # rows of a strip of the JPEG sample: whole blocks with subsampled colour
+DRAWN_FLAT_SHARE = 0.5  # of the pixels equal the left neighbour exactly: photographs 0.02 to 0.48, screenshots 0.53 to 0.98
+BYTES_PER_EDGE = 0.65  # at least, of a lossless coding per pixel that differs from its neighbour; 1.3 to 2.6 on real screenshots
+PALETTE_BYTES_PER_EDGE = 0.4  # the same of a palette: 0.32 to 0.75
+EDGE_LEVELS = 40  # a step in Cb or Cr that 4:2:0 visibly smears
+EDGE_SHARE = 0.002  # of the pixels with such a step: coloured text or lines
+PALETTE_LEVELS = 16  # what a palette may be off by ...
+PALETTE_SHARE = 0.01  # ... at this share of the pixels: JPEG at quality 70 is off by as much
+
+# Rows of ITU-R BT.601: the two colour differences of JPEG, of a difference of two RGB pixels.
+CB_CR = [[-0.168736, -0.331264, 0.5], [0.5, -0.418688, -0.081312]]
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Judgements on one picture, 8-bit grey or RGB in memory; each is made when it is first asked for and deterministic."""
+
+    picture: pyvips.Image
+
+    @cached_property
+    def _rows(self) -> pyvips.Image:
+        top = min(ROW_STEP // 2, self.picture.height - 1)
+        rows = self.picture.crop(0, top, self.picture.width, self.picture.height - top)
+        return rows.subsample(1, min(ROW_STEP, rows.height)).copy_memory()
+
+    @cached_property
+    def _steps(self) -> tuple[pyvips.Image, pyvips.Image]:
+        """The sampled rows without their first pixel, and without their last: neighbours lie upon one another."""
+        rows, width = self._rows, self._rows.width
+        return rows.crop(1, 0, width - 1, rows.height), rows.crop(0, 0, width - 1, rows.height)
+
+    @cached_property
+    def flat_share(self) -> float:
+        """Share of pixels that equal their left neighbour in every band."""
+        if self.picture.width < 2:
+            return 1.0
+        right, left = self._steps
+        return float((right == left).bandand().avg()) / 255
+
+    @cached_property
+    def drawn(self) -> bool:
+        """A screenshot, text or line art, rather than a photograph."""
+        return self.flat_share >= DRAWN_FLAT_SHARE
+
+    def may_fit_lossless(self, limit: int | None) -> bool:
+        """Whether a lossless coding is worth offering: drawn, and with few enough edges for that many bytes."""
+        return self.drawn and (limit is None or self._edges * BYTES_PER_EDGE <= limit)
+
+    def may_fit_palette(self, limit: int | None) -> bool:
+        """Whether 256 colours are worth offering."""
+        return self.drawn and (limit is None or self._edges * PALETTE_BYTES_PER_EDGE <= limit)
+
+    @property
+    def _edges(self) -> float:
+        return (1 - self.flat_share) * self.picture.width * self.picture.height
+
+    @cached_property
+    def coloured_edges(self) -> bool:
+        """Coloured text or lines that 4:2:0 would smear."""
+        if self.picture.bands != 3 or not self.drawn or self.picture.width < 2:
+            return False
+        right, left = self._steps
+        steps = (right - left).recomb(CB_CR).abs()
+        return float((steps > EDGE_LEVELS).bandor().avg()) / 255 >= EDGE_SHARE
+
+    @cached_property
+    def palette_is_close(self) -> bool:
+        """Whether 256 colours show the sampled rows all but unchanged."""
+        import pyvips
+
+        from pixlane.imaging import encode
+
+        reduced = pyvips.Image.new_from_buffer(encode.palette(self._rows, None).data, "")
+        if reduced.bands != self._rows.bands:
+            return True  # the coder found nothing but greys
+        off = ((self._rows - reduced).abs() > PALETTE_LEVELS).bandor()
+        return float(off.avg()) / 255 <= PALETTE_SHARE
+
+    @cached_property
+    def few_colours(self) -> bool:
+        """Whether the sampled rows have at most 256 colours."""
+        from pixlane.imaging import encode
+
+        return encode.colours(self._rows) is not None
+
+    def jpeg_bytes(self, quality: int, full_chroma: bool) -> float:
+        """About how many bytes a JPEG has, from strips of a sixteenth of the rows; within 10 % for most pictures."""
+        from pixlane.imaging import encode
+
+        outcome = encode.jpeg(self._strips, None, quality, full_chroma)
+        share: float = self.picture.height / self._strips.height
+        return outcome.byte_count * share
+
+    @cached_property
+    def _strips(self) -> pyvips.Image:
+        import pyvips
+
+        step = STRIP_PX * ROW_STEP
+        tops = range((self.picture.height % step) // 2, self.picture.height - STRIP_PX + 1, step)
+        strips = [self.picture.crop(0, top, self.picture.width, STRIP_PX) for top in tops]
+        return pyvips.Image.arrayjoin(strips, across=1).copy_memory() if strips else self.picture
