@@ -124,7 +124,8 @@ def report(result: dict[str, Any]) -> str:
         f"{table(head, rows)}\n\n"
         f"one small image: {small['queue']:.1f} ms through the queue, {small['in process']:.1f} ms in process, "
         f"so {small['added']:.1f} ms added\n"
-        f"a cached fetch of {fetch['characters']:,} characters: {fetch['median_ms']:.2f} ms median, {fetch['p99_ms']:.2f} ms p99\n"
+        f"a cached fetch of {fetch['characters']:,} characters: {fetch['median_ms']:.2f} ms median, "
+        f"{fetch['p99_ms']:.2f} ms p99\n"
     )
 
 

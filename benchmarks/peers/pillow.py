@@ -6,11 +6,20 @@ import io
 from pathlib import Path
 
 import PIL
-from PIL import ExifTags, Image, ImageCms, ImageOps
+from PIL import ExifTags, Image, ImageCms
 
 from benchmarks.clock import Sample, measure
 from benchmarks.task import Outcome, Task, data_url
 
+TURNS = {  # by EXIF orientation; ImageOps.exif_transpose forgets it when the colours are converted first
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
 SRGB = ImageCms.createProfile("sRGB")
 
 
@@ -46,7 +55,7 @@ def ladder(data: bytes, task: Task) -> Outcome:
 def load(data: bytes, task: Task) -> Image.Image:
     """Upright 8-bit sRGB on white, inside the ceiling."""
     image: Image.Image = Image.open(io.BytesIO(data))
-    turned = image.getexif().get(ExifTags.Base.Orientation, 1) != 1
+    turn = TURNS.get(image.getexif().get(ExifTags.Base.Orientation, 1))
     profile = image.info.get("icc_profile")
     image.draft("RGB", fitted(image.size, task.ceiling))
     if image.has_transparency_data:
@@ -58,7 +67,7 @@ def load(data: bytes, task: Task) -> Image.Image:
     if profile and image.mode == "RGB":
         source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
         image = ImageCms.profileToProfile(image, source, SRGB, outputMode="RGB") or image
-    return ImageOps.exif_transpose(image) if turned else image
+    return image.transpose(turn) if turn is not None else image
 
 
 def fitted(size: tuple[int, int], ceiling: int) -> tuple[int, int]:

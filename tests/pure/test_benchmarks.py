@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
 import pytest
-from PIL import Image
+from PIL import ExifTags, Image, ImageCms, ImageOps
 
 from benchmarks import corpus
 from benchmarks.__main__ import main
@@ -52,6 +53,20 @@ def test_pillow_does_the_task_upright_inside_the_ceiling_and_the_budget(screen: 
     outcome = pillow.ladder(screen.read_bytes(), task)
     assert (outcome.width, outcome.height) == (225, 300)  # stored as 806x604, turned by EXIF
     assert len(data_url("image/jpeg", outcome.data)) <= task.budget
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_pillow_turns_every_picture_with_a_profile_upright(orientation: int) -> None:
+    stored = Image.new("RGB", (80, 40), "white")
+    stored.paste("red", (0, 0, 20, 20))
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = orientation
+    out = io.BytesIO()
+    stored.save(out, "JPEG", exif=exif, icc_profile=ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
+    upright = ImageOps.exif_transpose(stored if orientation == 1 else Image.open(io.BytesIO(out.getvalue())))
+    got = pillow.load(out.getvalue(), Task())
+    assert got.size == upright.size
+    assert ssim(got, upright) > 0.9
 
 
 def test_pillow_spends_the_qualities_before_it_halves(screen: Path) -> None:
