@@ -36,6 +36,7 @@ class Settings:
     max_frames: int = _knob(10_000, "most frames or pages of one source", low=1)
     max_svg_bytes: int = _knob(2 * MIB, "largest SVG source, bytes", low=1)
     max_inflated_bytes: int = _knob(8 * MIB, "largest inflated SVG (svgz), bytes", low=1)
+    svg_font_dirs: str = _knob("", "folders with further fonts for SVG text, separated by the path separator")
 
     # How long and how much one image may take
     soft_timeout_s: float = _knob(20.0, "an image is given up after this, seconds", low=0.1)
@@ -124,6 +125,7 @@ class Limits:
     max_inflated_bytes: int = Settings.max_inflated_bytes
     soft_timeout_s: float = Settings.soft_timeout_s
     svg_timeout_s: float = Settings.svg_timeout_s
+    svg_font_dirs: str = Settings.svg_font_dirs
 
     @classmethod
     def of(cls, settings: Settings) -> Limits:
