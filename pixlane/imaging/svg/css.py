@@ -12,6 +12,7 @@ MAX_CSS_CHARACTERS = 524_288  # of one sheet or attribute that has to be taken a
 
 # Nothing can be referred to without one of these; an escape could spell any of them.
 _SUSPECT = re.compile(r"[\\@]|url|src|image|cross-fade|element", re.IGNORECASE)
+_LOCAL = re.compile(r"url\(\s*#[\w.:-]+\s*\)")
 _FETCHING_FUNCTIONS = frozenset(
     {"url", "src", "image", "image-set", "-webkit-image-set", "cross-fade", "-webkit-cross-fade", "element"}
 )
@@ -32,7 +33,7 @@ def clean(text: str, removed: Removed, property_name: str = "") -> str:
 
     `property_name` is that of a lone value, as in a presentation attribute. Raises UnsafeSvg when there is too much of it.
     """
-    if not _SUSPECT.search(text):
+    if not _SUSPECT.search(_LOCAL.sub("", text)):
         return text
     if len(text) > MAX_CSS_CHARACTERS:
         raise UnsafeSvg(

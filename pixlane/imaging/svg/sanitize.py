@@ -56,12 +56,33 @@ class Drawing:
 
 
 @dataclass
+class _Total:
+    """What a document and those inside it have together."""
+
+    elements: int = 0
+    characters: int = 0
+
+    def add(self, root: Node, text: str, limits: Limits) -> None:
+        self.elements += sum(1 for _ in root.walk())
+        self.characters += len(text)
+        for what, actual, limit in (
+            ("elements", self.elements, tree.MAX_ELEMENTS),
+            ("characters", self.characters, limits.max_inflated_bytes),
+        ):
+            if actual > limit:
+                raise UnsafeSvg(
+                    f"the SVG and those inside it have {actual} {what}, allowed are {limit}", limit=limit, actual=actual
+                )
+
+
+@dataclass
 class _Task:
     """One document on its way; nested documents share what counts for all of them."""
 
     note: NoteWriter
     rasters: Rasters
     limits: Limits
+    total: _Total = field(default_factory=_Total)
     nesting: int = 0
     removed: css.Removed = field(default_factory=css.Removed)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -82,8 +103,10 @@ def sanitize(data: bytes, limits: Limits, note: NoteWriter, deadline: Deadline) 
 
 
 def _document(data: bytes, task: _Task) -> Node:
-    document = tree.parse(characters(data, task.limits))
+    text = characters(data, task.limits)
+    document = tree.parse(text)
     root = document.root
+    task.total.add(root, text, task.limits)
     if root.name != "svg" or root.namespace != tree.SVG:
         raise CorruptInput(f"the first element is {root.name!r}, not an SVG's", actual=root.name)
     if document.namespace_missing:
@@ -166,7 +189,7 @@ def _nested(data: bytes, task: _Task) -> bytes:
             limit=MAX_NESTED_DOCUMENTS,
             actual=task.nesting + 1,
         )
-    inner = _Task(task.note, task.rasters, task.limits, task.nesting + 1)
+    inner = _Task(task.note, task.rasters, task.limits, task.total, task.nesting + 1)
     root = _document(data, inner)
     bounds.check(root, task.note)
     task.has_text |= inner.has_text
