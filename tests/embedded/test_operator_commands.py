@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from pixlane.doctor import pictures, places, probe
 from pixlane.formats import FORMATS
 from pixlane.settings import Settings
 from tests.embedded.conftest import Valkey, Worker, wait_until
+
+Began = Callable[..., subprocess.Popen[str]]
 
 NOBODY = "redis://127.0.0.1:1/0"
 
@@ -33,9 +35,26 @@ def pixlane(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedP
     return subprocess.run(command, cwd=folder, env=environment(folder, **more), capture_output=True, text=True, timeout=60)
 
 
-def began(folder: Path, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-P", "-m", "pixlane", *arguments]
-    return subprocess.Popen(command, cwd=folder, env=environment(folder), text=True, **options)
+@pytest.fixture
+def began(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts a command that goes on until it is told to end, at the latest with the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+        told = options.pop("env", environment(tmp_path))
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "pixlane", *arguments], cwd=tmp_path, env=told, text=True, **options
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+    record = tmp_path / "service" / "service.json"
+    wait_until(lambda: not record.exists(), "the service has ended")
 
 
 # health ----------------------------------------------------------------------------------------------------------------
@@ -96,8 +115,8 @@ def test_health_imports_neither_celery_nor_an_engine(tmp_path: Path, valkey: Val
 # up --------------------------------------------------------------------------------------------------------------------
 
 
-def test_up_prints_one_line_when_it_is_ready_and_ends_with_ctrl_c(tmp_path: Path) -> None:
-    up = began(tmp_path, "up", "--json", "--concurrency", "1", "--root", str(tmp_path), stdout=subprocess.PIPE)
+def test_up_prints_one_line_when_it_is_ready_and_ends_with_ctrl_c(tmp_path: Path, began: Began) -> None:
+    up = began("up", "--json", "--concurrency", "1", "--root", str(tmp_path), stdout=subprocess.PIPE)
     assert up.stdout is not None
     ready = json.loads(up.stdout.readline())
     assert (ready["concurrency"], ready["root"]) == (1, str(tmp_path))
@@ -109,11 +128,11 @@ def test_up_prints_one_line_when_it_is_ready_and_ends_with_ctrl_c(tmp_path: Path
     wait_until(lambda: pixlane(tmp_path, "health").returncode == 4, "the service has ended")
 
 
-def test_up_tells_a_second_one_that_its_concurrency_has_no_effect(tmp_path: Path) -> None:
-    first = began(tmp_path, "up", "--json", "--concurrency", "1", stdout=subprocess.PIPE)
+def test_up_tells_a_second_one_that_its_concurrency_has_no_effect(tmp_path: Path, began: Began) -> None:
+    first = began("up", "--json", "--concurrency", "1", stdout=subprocess.PIPE)
     assert first.stdout is not None
     assert json.loads(first.stdout.readline())["concurrency"] == 1
-    second = began(tmp_path, "up", "--json", "--concurrency", "3", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    second = began("up", "--json", "--concurrency", "3", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert second.stdout is not None
     assert second.stderr is not None
     assert json.loads(second.stdout.readline())["concurrency"] == 1
@@ -124,8 +143,8 @@ def test_up_tells_a_second_one_that_its_concurrency_has_no_effect(tmp_path: Path
         assert up.returncode == 0
 
 
-def test_up_starts_the_service_again_when_its_supervisor_is_killed(tmp_path: Path) -> None:
-    up = began(tmp_path, "up", "--json", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+def test_up_starts_the_service_again_when_its_supervisor_is_killed(tmp_path: Path, began: Began) -> None:
+    up = began("up", "--json", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert up.stdout is not None
     url = json.loads(up.stdout.readline())["url"]
     record = tmp_path / "service" / "service.json"
@@ -144,9 +163,9 @@ def test_up_is_for_those_who_name_no_redis(tmp_path: Path) -> None:
     assert "secret" not in run.stderr
 
 
-def test_up_shows_its_state_on_a_terminal(tmp_path: Path) -> None:
+def test_up_shows_its_state_on_a_terminal(tmp_path: Path, began: Began) -> None:
     ours, theirs = pty.openpty()
-    up = began(tmp_path, "up", stdout=theirs, stderr=theirs)
+    up = began("up", stdout=theirs, stderr=theirs)
     os.close(theirs)
     seen: list[bytes] = []
 
@@ -184,13 +203,14 @@ def test_a_worker_without_its_redis_is_four_in_one_line(tmp_path: Path) -> None:
     assert len(run.stderr.splitlines()) == 1
 
 
-def test_a_worker_works_where_somebody_else_has_a_worker_py_and_ends_with_sigterm(tmp_path: Path, valkey: Valkey) -> None:
+def test_a_worker_works_where_somebody_else_has_a_worker_py_and_ends_with_sigterm(
+    tmp_path: Path, valkey: Valkey, began: Began
+) -> None:
     for name in ("tasks.py", "worker.py"):
         (tmp_path / name).write_text("raise SystemExit('the module of somebody else was imported')\n")
     told = environment(tmp_path, PYTHONPATH=str(tmp_path))
     line = ["worker", "--redis", valkey.url, "--concurrency", "1", "--queues", "interactive"]
-    command = [sys.executable, "-P", "-m", "pixlane", *line]
-    worker = subprocess.Popen(command, cwd=tmp_path, env=told, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    worker = began(*line, env=told, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: valkey.redis.zcard("pixlane:workers"), "it has said that it is alive")
     worker.send_signal(signal.SIGTERM)
     assert worker.wait(20) == 0
@@ -240,10 +260,10 @@ if "slow" not in sys.argv[1:]:
 
 
 def test_doctor_says_that_text_will_be_blank_where_there_is_no_font(tmp_path: Path) -> None:
-    (tmp_path / "fonts.conf").write_text("<fontconfig></fontconfig>")
-    home = tmp_path / "home"
-    home.mkdir()
-    run = pixlane(tmp_path, "doctor", "--json", FONTCONFIG_FILE=str(tmp_path / "fonts.conf"), HOME=str(home))
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    (tmp_path / "fonts.conf").write_text(f"<fontconfig><dir>{nothing}</dir></fontconfig>")
+    run = pixlane(tmp_path, "doctor", "--json", FONTCONFIG_FILE=str(tmp_path / "fonts.conf"))
     text = next(check for check in json.loads(run.stdout)["checks"] if check["area"] == "fonts")
     assert text["verdict"] == "warn"
     assert "blank" in text["found"]
