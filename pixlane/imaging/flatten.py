@@ -11,12 +11,17 @@ if TYPE_CHECKING:
 
 WHITE = (255, 255, 255)
 DARK = (32, 32, 32)
-VANISHING = 48  # levels of luma below white that the visible content must reach to be seen on white
+OPAQUE = 255
+NEARLY_OPAQUE = 248  # from here on it makes no visible difference whether the resize weighted colours by their alpha
+VANISHING = 48  # levels of luma by which an outline must differ from the background to be seen
+LOSS_WORTH_DARK = 0.05  # part of the outlines that may be lost on white before dark is looked at
+FAINT = 32  # alpha from which a pixel counts as visible; a shadow does, its last trace does not
+LUMA_WEIGHTS = (0.299, 0.587, 0.114)
 
 
-def is_opaque(image: pyvips.Image) -> bool:
-    """Whether the last band of an 8-bit image in memory is 255 everywhere."""
-    return bool(image[image.bands - 1].min() == 255)
+def least_alpha(image: pyvips.Image) -> int:
+    """The smallest value of the last band of an image in memory."""
+    return int(image[image.bands - 1].min())
 
 
 def without_alpha(image: pyvips.Image) -> pyvips.Image:
@@ -52,19 +57,26 @@ def choose_background(work: Work, image: pyvips.Image) -> tuple[int, int, int]:
 
 
 def _vanishes_on_white(image: pyvips.Image) -> bool:
-    """Whether nearly nothing that is visible is darker than white by enough to be seen.
+    """Whether white hides more of the outlines than dark does: the visible pixels that border on clear ones.
 
-    What counts is the part of the visible pixels (weighted by their alpha) that stands out from white, and whether the
-    picture has pixels that are fully or half clear at all.
+    What lies inside a shape keeps its own surroundings, whatever the background: the white page of a window with round corners
+    stays legible on white, a white word on nothing does not.
     """
     import numpy as np
 
     pixels = np.asarray(image)
     colours = pixels[..., :-1].astype(np.float32)
-    alpha = pixels[..., -1].astype(np.float32) / 255
-    luma = colours @ np.array([0.299, 0.587, 0.114], np.float32) if colours.shape[-1] == 3 else colours[..., 0]
-    visible = float(alpha.sum())
-    if visible < 1:
+    visible = pixels[..., -1] >= FAINT
+    luma = colours @ np.array(LUMA_WEIGHTS, np.float32) if colours.shape[-1] == 3 else colours[..., 0]
+    inside = visible.copy()
+    for axis in (0, 1):
+        for step in (1, -1):  # a pixel is inside when all four neighbours are visible; the picture's own edge is no outline
+            neighbour = np.roll(visible, step, axis)
+            neighbour[(slice(None),) * axis + (0 if step == 1 else -1,)] = True
+            inside &= neighbour
+    outline = luma[visible & ~inside]
+    if not outline.size:
         return False
-    stands_out = float((alpha * ((255 - luma) * alpha > VANISHING)).sum())
-    return stands_out < 0.02 * visible
+    lost_on_white = float((outline > 255 - VANISHING).mean())
+    lost_on_dark = float((abs(outline - DARK[0]) < VANISHING).mean())
+    return lost_on_white > LOSS_WORTH_DARK and lost_on_white > 2 * lost_on_dark
