@@ -493,7 +493,8 @@ def _text_kind(head: bytes) -> str | None:
     text = _as_text(head)
     if text is None:
         return None
-    root = _ROOT.match(text, _BEFORE_ROOT.match(text).end())  # type: ignore[union-attr] - matches the empty string
+    before = _BEFORE_ROOT.match(text)
+    root = _ROOT.match(text, before.end() if before else 0)
     if root and root[1].lower() == "svg":
         return "svg"
     if _HTML_DOCTYPE.match(text) or (root and root[1].lower() in _HTML_ELEMENTS):

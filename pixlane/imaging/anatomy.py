@@ -174,7 +174,7 @@ def _next_marker(data: bytes, at: int) -> int:
 
 
 def jpeg_scans(data: bytes) -> Iterator[bytes]:
-    """The header of every scan: component count, component and table ids, first and last coefficient, successive approximation."""
+    """The header of every scan: component count, component and table ids, first and last coefficient, approximation."""
     for marker, at, length in jpeg_segments(data):
         while marker == _SOS:
             yield data[at : at + length]

@@ -155,9 +155,8 @@ def _jpeg_fraction(picture: VipsPicture) -> float | None:
         return None
     rows = np.asarray(picture.load(8 if min(picture.width, picture.height) >= 64 else 1).copy_memory())
     flat = rows.reshape(rows.shape[0], -1)
-    blank = (np.abs(flat.astype(np.int16) - GREY) <= 1).all(axis=1)
-    decoded = len(blank) - int(np.argmin(blank[::-1])) if not blank.all() else 0
-    return round(decoded / len(blank), 4)
+    seen = np.flatnonzero((np.abs(flat.astype(np.int16) - GREY) > 1).any(axis=1))
+    return round((int(seen[-1]) + 1) / len(flat), 4) if seen.size else 0.0
 
 
 # PNG ------------------------------------------------------------------------------------------------------------------------
@@ -168,7 +167,7 @@ _KEPT = {b"IHDR", b"PLTE", b"tRNS", b"iCCP", b"sRGB", b"gAMA", b"cHRM", b"cICP",
 
 
 def _rebuilt_png(data: bytes) -> tuple[bytes, int, int]:
-    """A sound PNG of the same pixels, what is missing filled with zeros; bytes of raw picture data that were there, and wanted."""
+    """A sound PNG of the same pixels, zeros for what is missing; bytes of raw picture data that were there, and wanted."""
     chunks = {kind: data[at : at + size] for kind, at, size in anatomy.png_chunks(data) if kind in _KEPT}
     width, height, bits, colour, _, _, interlace = struct.unpack(">IIBBBBB", chunks[b"IHDR"][:13])
     wanted = _raw_bytes(width, height, bits * _CHANNELS.get(colour, 4), interlace)

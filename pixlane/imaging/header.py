@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import islice
 
 from pixlane.imaging import colour, icc, orient
 from pixlane.imaging.anatomy import Anatomy
@@ -43,12 +44,9 @@ def container_colour(items: isobmff.Items | None, profile: bytes | None, space: 
     return colour.from_profile(profile, space) if profile and not coded.hdr else coded
 
 
-def tiff_is_premultiplied(data: bytes, page: int) -> bool:
-    """Whether the extra sample is associated alpha."""
-    for index, tags in enumerate(tiff.directories(lambda at, size: data[at : at + size])):
-        if index == page:
-            return tags.get(tiff.EXTRA_SAMPLES, (0,))[0] == 1
-    return False
+def tiff_tags(data: bytes, page: int) -> tiff.Tags:
+    """The tags of one page; empty where there is no such page."""
+    return next(islice(tiff.directories(lambda at, size: data[at : at + size]), page, None), {})
 
 
 def png_colour(parts: Anatomy, profile: bytes | None, space: str) -> Colour:

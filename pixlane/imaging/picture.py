@@ -1,4 +1,4 @@
-"""What all raster engines share: stored pixels to an upright 8-bit sRGB picture of the wanted size, in as few passes as can be."""
+"""What all raster engines share: stored pixels to an upright 8-bit sRGB picture of the wanted size, in few passes."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ class Picture(ABC):
             work.note("profile_broken", "the embedded profile cannot be used; the numbers were taken as they are")
 
     @abstractmethod
-    def load(self, shrink: int) -> pyvips.Image:
+    def load(self, shrink: float) -> pyvips.Image:
         """The stored picture for one pass, divided by `shrink` on both axes, sides rounded down or to the nearest.
 
         Any depth and space that `colour` knows, an alpha band last where `facts.alpha` says so.
         """
 
-    def shrink_on_load(self, factor: float) -> int:
+    def shrink_on_load(self, factor: float) -> float:
         """What `load` is asked to divide by where the picture is to get smaller by at least `factor` on both axes."""
-        return 1
+        return 1.0
 
     def failed(self, error: Exception) -> None:
         """Called when pixels could not be decoded: make the next `load` give something, or raise what is wrong."""
@@ -77,10 +77,7 @@ class Picture(ABC):
         fork_guard.enter()
         stored = orient.to_stored(region, self.facts.orientation, self.width, self.height)
         size = orient.turn_size(width, height, self.facts.orientation)
-        if self.facts.alpha:
-            image = self._on_background(stored, size)
-        else:
-            image = self._finished(self._pass(stored, size, _as_it_is))
+        image = self._on_background(stored, size) if self.facts.alpha else self._finished(self._pass(stored, size, _as_it_is))
         if self.facts.orientation != 1:
             image = self._memory(orient.upright(image, self.facts.orientation))
         return image
@@ -98,14 +95,17 @@ class Picture(ABC):
             return False
         if self.width * self.height <= KEPT_PIXELS:
             self._kept = image
-        return not self._mended and (not self.facts.alpha or flatten.is_opaque(image))
+        return not self._mended and (not self.facts.alpha or flatten.least_alpha(image) == flatten.OPAQUE)
 
     def _on_background(self, stored: Region, size: tuple[int, int]) -> pyvips.Image:
         """Most pictures with an alpha channel do not use it: look at the finished one, and go again where it does."""
         image = self._pass(stored, size, self._srgb if self.colour.needs_depth else _as_it_is)
-        if flatten.is_opaque(image):
+        least = flatten.least_alpha(image)
+        if least == flatten.OPAQUE:
             return self._finished(self._memory(flatten.without_alpha(image)))
         background = flatten.choose_background(self.work, self._srgb(image))
+        if least >= flatten.NEARLY_OPAQUE:
+            return self._memory(flatten.flatten(self._srgb(image), background, self.colour.premultiplied))
         return self._pass(stored, size, lambda image: flatten.flatten(self._srgb(image), background, self.colour.premultiplied))
 
     def _finished(self, image: pyvips.Image) -> pyvips.Image:

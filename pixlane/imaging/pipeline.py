@@ -89,7 +89,8 @@ STEPS = (guard.check_bytes, note_clamp, identify, open_source, guard.check_regio
 
 def seal(work: Work, encoded: Encoded, began: float) -> Rendition:
     """The rendition, with the truth about its size and its limits."""
-    facts = work.opened.facts  # type: ignore[union-attr] - the steps opened it
+    assert work.opened is not None
+    facts = work.opened.facts
     shown = work.region or Region(0, 0, facts.width, facts.height)
     if (encoded.width, encoded.height) != (shown.width, shown.height):
         work.note("resized", f"{shown.width} x {shown.height} px became {encoded.width} x {encoded.height}")

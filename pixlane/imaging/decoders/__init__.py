@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
+from pixlane import probe
 from pixlane.errors import CorruptInput, EngineMissing, PixlaneError, UnsupportedFormat
+from pixlane.imaging import guard
 from pixlane.imaging.work import Opened, Work
 
 OPENERS: dict[str, str] = {
@@ -28,6 +30,7 @@ def open_source(work: Work) -> Opened:
     found = work.detected
     if not found.engines:
         raise UnsupportedFormat(f"{found.name} ({found.mime}) is not decoded; convert it to PNG or JPEG first", actual=found.mime)
+    _check_header(work)
     refusals: list[PixlaneError] = []
     for engine in found.engines:
         try:
@@ -36,6 +39,13 @@ def open_source(work: Work) -> Opened:
             refusals.append(error)
     refusals.sort(key=lambda error: isinstance(error, EngineMissing))  # what an engine saw says more than that one is missing
     raise refusals[0]
+
+
+def _check_header(work: Work) -> None:
+    """The size that the header of the first page promises, before an engine sees it; openers check what they open once more."""
+    said = probe.probe(work.data, name=work.name)
+    if said.width is not None and said.height is not None and work.recipe.page == 0:
+        guard.check_size(work.limits, said.width, said.height)
 
 
 def _opener(engine: str) -> Callable[[Work], Opened]:

@@ -63,7 +63,7 @@ class HeifPicture(Picture):
         )
         super().__init__(work, facts, colours, metadata=tuple(metadata))
 
-    def load(self, shrink: int) -> pyvips.Image:
+    def load(self, shrink: float) -> pyvips.Image:
         import numpy as np
         import pyvips
 

@@ -1,4 +1,4 @@
-"""What libvips does not read, through Pillow: one named plugin a format, never the one that sniffs; also when libvips is missing."""
+"""What libvips does not read, through Pillow: the one plugin of the format, no sniffing. Also where libvips is missing."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pixlane.errors import CorruptInput, EngineMissing, PageOutOfRange
-from pixlane.imaging import anatomy, colour, damage, guard, header
-from pixlane.imaging.colour import Colour
+from pixlane.errors import CorruptInput, EngineMissing, PageOutOfRange, TooManyPixels
+from pixlane.imaging import anatomy, colour, damage, guard, header, orient
 from pixlane.imaging.picture import Picture, sentence
 from pixlane.imaging.work import Facts, Work
 from pixlane.probe import isobmff
@@ -41,7 +40,6 @@ PLUGINS = {
 }
 PADDED = ("bmp", "pnm", "tga", "dds", "sgi", "pcx")  # zeros at the end stand for missing data
 LOSSY = ("jpeg", "avif", "jp2")
-SHARP_FACTOR = 2
 UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, KeyError, IndexError, TypeError, OverflowError, RuntimeError)
 """What Pillow's plugins raise on bytes that are not of their form."""
 
@@ -67,7 +65,8 @@ def _plugin(name: str) -> Callable[..., Image]:
     except ImportError as error:
         raise EngineMissing(f"Pillow is not installed: {error}") from error
     Image.init()
-    return Image.OPEN[name][0]  # type: ignore[return-value]
+    opener: Callable[..., Image.Image] = Image.OPEN[name][0]
+    return opener
 
 
 def _open(work: Work, plugin: Callable[..., Image]) -> PillowPicture:
@@ -77,11 +76,22 @@ def _open(work: Work, plugin: Callable[..., Image]) -> PillowPicture:
         image = plugin(io.BytesIO(data), "")
         guard.check_size(work.limits, *image.size)
         image, frames = _select(work, image)
+    except _bomb() as error:
+        raise TooManyPixels(
+            f"a picture inside has more pixels than allowed: {sentence(error)}", limit=work.limits.max_pixels
+        ) from error
     except UNREADABLE as error:
         if name in ("avif", "webp", "jp2"):
             damage.check_header(work, name, sentence(error))
         raise CorruptInput(f"the header of the {name} cannot be read: {sentence(error)}") from error
     return PillowPicture(work, image, frames, plugin)
+
+
+def _bomb() -> type[Exception]:
+    """What Pillow raises by itself on sizes beyond its own limit, before we see them."""
+    from PIL import Image
+
+    return Image.DecompressionBombError
 
 
 def _select(work: Work, image: Any) -> tuple[Any, int | None]:
@@ -153,7 +163,7 @@ class PillowPicture(Picture):
             facts = replace(facts, width=image.height, height=image.width)
         super().__init__(work, facts, colours, metadata=tuple(metadata), damage=tuple(parts.damage))
 
-    def load(self, shrink: int) -> pyvips.Image:
+    def load(self, shrink: float) -> pyvips.Image:
         import pyvips
 
         if self._array is None:
@@ -169,8 +179,10 @@ class PillowPicture(Picture):
         mode, self._space = image.mode, "srgb"
         if mode == "LAB":
             self._space = "lab"
-            lab: np.ndarray[Any, Any] = np.asarray(image).astype(np.float32)
-            return (lab - (0, 128, 128)).astype(np.float32) * np.array([100 / 255, 1, 1], np.float32)
+            stored = np.asarray(image)  # a and b are signed
+            lab: np.ndarray[Any, Any] = stored.view(np.int8).astype(np.float32)
+            lab[..., 0] = stored[..., 0] * np.float32(100 / 255)
+            return lab
         if mode == "CMYK":
             self._space = "cmyk"
             return np.asarray(image)
@@ -195,7 +207,7 @@ class PillowPicture(Picture):
         if pixels.dtype.kind == "u" and pixels.dtype.itemsize == 2:
             self._space = "grey16"
             return pixels.astype(np.uint16)
-        if self.name in ("png", "pnm", "jp2") and pixels.dtype.kind == "i" and 0 <= pixels.min() and pixels.max() < 1 << 16:
+        if self.name in ("png", "pnm", "jp2") and pixels.dtype.kind == "i" and pixels.min() >= 0 and pixels.max() < 1 << 16:
             self._space = "grey16"
             return pixels.astype(np.uint16)
         scaled, low, high = colour.scale_range(pixels, False)
@@ -227,7 +239,7 @@ def _space(mode: str) -> str:
 
 def _orientation(image: Any) -> int:
     try:
-        return header.orient.valid(image.getexif().get(0x0112, 1))
+        return orient.valid(image.getexif().get(0x0112, 1))
     except UNREADABLE:
         return 1
 

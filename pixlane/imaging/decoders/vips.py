@@ -10,7 +10,7 @@ from pixlane.imaging.anatomy import Anatomy
 from pixlane.imaging.colour import Colour
 from pixlane.imaging.picture import Picture, sentence
 from pixlane.imaging.work import Facts, Work
-from pixlane.probe import isobmff
+from pixlane.probe import isobmff, tiff
 
 if TYPE_CHECKING:
     import pyvips
@@ -29,8 +29,16 @@ LOSSLESS = ("png", "gif", "tiff")
 # At the strictest level libvips says what it would otherwise pass over; `damage` then decides what a browser would show.
 STRICT = "warning"
 JPEG_SHRINKS = (8, 4, 2)
-SHARP_FACTOR = 2  # what shrink on load leaves for the Lanczos step
+# What shrink on load leaves for the Lanczos step: at 1.6 a photograph differs by 49 to 51 dB from one that was decoded in full.
+SHARP_FACTOR = 1.6
 NUMBERS = ("uchar", "ushort")  # what needs no look at its range
+TWELVE_BITS = 1 << 12
+OLD_JPEG = (6,)
+ASSOCIATED_ALPHA = 1
+CGBI = (
+    "this is Apple's CgBI variant of PNG, as app bundles hold it; send the original, "
+    "or convert it with `xcrun pngcrush -revert-iphone-optimizations`"
+)
 
 
 def open_vips(work: Work) -> VipsPicture:
@@ -65,6 +73,7 @@ class VipsPicture(Picture):
         self.fail_on = STRICT
         self.cure = damage.Cure(self)
         self.bands = image.bands
+        self._small: bool | None = None
         self.exotic = image.format not in NUMBERS and image.interpretation not in colour.LAB
         fields = set(image.get_fields())
         profile = image.get(colour.PROFILE_FIELD) if colour.PROFILE_FIELD in fields else None
@@ -81,25 +90,35 @@ class VipsPicture(Picture):
             damage=tuple(parts.damage),
         )
 
-    def load(self, shrink: int) -> pyvips.Image:
+    def load(self, shrink: float) -> pyvips.Image:
         options = self.options
         if shrink > 1:
-            options = {**options, "shrink": shrink} if self.name == "jpeg" else {**options, "scale": 1 / shrink}
+            options = {**options, "shrink": int(shrink)} if self.name == "jpeg" else {**options, "scale": 1 / shrink}
         image = _load(self.name, self.data, options, self.fail_on)
-        if self.exotic:
+        if self.exotic or self._is_small_in_16_bits(image):
             image = self._in_range(image)
         wanted = (4 if image.interpretation == "cmyk" else 3 if self.bands >= 3 else 1) + self.facts.alpha
         return image.extract_band(0, n=wanted) if image.bands > wanted else image
 
-    def shrink_on_load(self, factor: float) -> int:
+    def shrink_on_load(self, factor: float) -> float:
         if self.name == "jpeg":
             return next((shrink for shrink in JPEG_SHRINKS if factor >= shrink * SHARP_FACTOR), 1)
         if self.name == "webp":
-            return max(1, int(factor / SHARP_FACTOR))
-        return 1
+            return max(1.0, factor / SHARP_FACTOR)
+        return 1.0
 
     def failed(self, error: Exception) -> None:
         self.cure.next(sentence(error))
+
+    def _is_small_in_16_bits(self, image: pyvips.Image) -> bool:
+        """Whether a grey TIFF keeps the 12 bits of a sensor in 16: its upper byte alone would be black."""
+        if self.name != "tiff" or image.format != "ushort" or image.bands != 1:
+            return False
+        if self._small is None:
+            self._small = bool(
+                self.work.deadline.attach(_load(self.name, self.data, self.options, self.fail_on)).max() < TWELVE_BITS
+            )
+        return self._small
 
     def _in_range(self, image: pyvips.Image) -> pyvips.Image:
         """Signed, wide and float numbers by the range that is there, which takes the whole picture."""
@@ -122,11 +141,11 @@ def _load(name: str, data: bytes, options: dict[str, Any], fail_on: str) -> pyvi
 def _refuse(work: Work, name: str, parts: Anatomy) -> None:
     """What libvips would open without a word and show wrongly."""
     if name == "png" and b"CgBI" in parts.parts:
-        raise UnsupportedFormat(
-            "this is Apple's CgBI variant of PNG from an app bundle; send the original, or convert it with `xcrun pngcrush -revert-iphone-optimizations`"
-        )
+        raise UnsupportedFormat(CGBI)
     if name == "png" and parts.frames and (work.recipe.page or b"first fcTL" not in parts.parts):
         raise UnsupportedFormat("libvips reads only the first picture of an animated PNG")
+    if name == "tiff" and header.tiff_tags(work.data, work.recipe.page).get(tiff.COMPRESSION) == OLD_JPEG:
+        raise UnsupportedFormat("libvips reads no old-style JPEG in TIFF")
     if name == "avif" and isobmff.has_sequence(work.data):
         raise UnsupportedFormat("libvips reads no AVIF sequences")
 
@@ -165,7 +184,8 @@ def _colour(work: Work, name: str, image: pyvips.Image, profile: bytes | None, p
         return header.png_colour(parts, profile, space)
     if name == "avif":
         return header.container_colour(isobmff.items(work.data), profile, space)
-    premultiplied = name == "tiff" and header.tiff_is_premultiplied(work.data, work.recipe.page)
+    tags = header.tiff_tags(work.data, work.recipe.page) if name == "tiff" else {}
+    premultiplied = tags.get(tiff.EXTRA_SAMPLES, (0,))[0] == ASSOCIATED_ALPHA
     return colour.from_profile(profile, space, premultiplied=premultiplied)
 
 
