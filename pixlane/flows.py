@@ -212,7 +212,7 @@ class Flows:
         for order, result, state in zip(
             orders, _parts(stored, results.FETCH_REPLIES), _parts(states, ledger.LOOK_REPLIES), strict=True
         ):
-            found = results.fetched(result)
+            found = results.fetched(result, cached=False)  # somebody worked for it since it was ordered
             answers.append(found if found is not None else (yield from self._judge(order, ledger.looked(state))))
         return answers
 

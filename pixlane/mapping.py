@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pixlane.errors import PixlaneError, StoreUnavailable
 from pixlane.flows import Flow, Flows, Found, Give, Order, Patience, Pause, Watch, check_queue, make_order
 from pixlane.recipe import Recipe
+from pixlane.rendition import Rendition
 from pixlane.settings import KIB, MIB
 from pixlane.sources import Given, Source
 from pixlane.store import ledger
@@ -178,8 +179,11 @@ class Mapping:
         key = job.order.job.key
         del self.pending[key]
         yield Watch(key, on=False)
-        for name in job.names:
-            yield Give((name, found))
+        first, *others = job.names
+        yield Give((first, found))
+        again = replace(found, cached=True) if isinstance(found, Rendition) else found
+        for name in others:
+            yield Give((name, again))
 
     def _reach(self) -> None:
         self.reached, self.patience.since = True, None

@@ -108,7 +108,7 @@ class Rendition:
     attempts: tuple[Attempt, ...] = ()
     pipeline: str = ""
     recipe: str = ""
-    cached: bool = False
+    cached: bool = field(default=False, compare=False)
     elapsed_ms: float = 0.0
 
     @cached_property

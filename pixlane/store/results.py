@@ -30,14 +30,15 @@ def fetch(keys: Keys, sha256: str, fingerprint: str, settings: Settings) -> list
 FETCH_REPLIES = 3
 
 
-def fetched(replies: Sequence[bytes | None]) -> Rendition | PixlaneError | None:
+def fetched(replies: Sequence[bytes | None], *, cached: bool = True) -> Rendition | PixlaneError | None:
     """What `fetch` found: the rendition, a remembered error, or None.
 
     One of URL and meta missing (evicted) is a miss. A rendition counts more than an error: a late success wins.
+    `cached`: False for one that the caller waited for.
     """
     url, meta, error = replies
     if url is not None and meta is not None:
-        return Rendition.from_meta(json.loads(meta), url.decode("ascii"))
+        return Rendition.from_meta(json.loads(meta), url.decode("ascii"), cached=cached)
     if error is not None:
         return PixlaneError.from_dict(json.loads(error))
     return None
