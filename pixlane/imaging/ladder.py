@@ -29,15 +29,10 @@ SAMPLED_SHARE = 0.25  # bytes per pixel beyond which hardly a JPEG goes: where t
 WATCHED_PIXELS = 4_000_000  # from this size on an encoder looks at the deadline while it works
 
 
-def climb(work: Work, *, predict: bool = True) -> Encoded:
-    """The first candidate of the ladder that fits.
+def climb(work: Work) -> Encoded:
+    """The first candidate of the ladder that fits; notes and attempts of the work are filled.
 
-    Args:
-        work: opened; its notes and attempts are filled.
-        predict: False tries every candidate in order, for tests; the result is the same.
-
-    Raises:
-        TargetUnreachable: none fits and the recipe does not ask for the smallest.
+    Raises TargetUnreachable where none fits and the recipe does not ask for the smallest.
     """
     assert work.opened is not None
     shown = work.region or Region(0, 0, work.opened.facts.width, work.opened.facts.height)
@@ -47,7 +42,7 @@ def climb(work: Work, *, predict: bool = True) -> Encoded:
         violation = plan.violation(sizes[0], work.recipe)
         assert violation is not None
         raise TargetUnreachable(f"no size meets every limit: {violation}", limit=violation.limit, actual=violation.actual)
-    ladder = _Ladder(work, work.opened, shown, usable or sizes, predict)
+    ladder = _Ladder(work, work.opened, shown, usable or sizes)
     found = ladder.fine() if work.recipe.shrink == "fine" else ladder.halve()
     if found is None:
         found = ladder.smallest()
@@ -65,12 +60,11 @@ def bytes_that_fit(budget: int | None, mime: str) -> int | None:
 class _Ladder:
     """The search over the sizes of one picture."""
 
-    def __init__(self, work: Work, opened: Opened, shown: Region, sizes: tuple[Size, ...], predict: bool) -> None:
+    def __init__(self, work: Work, opened: Opened, shown: Region, sizes: tuple[Size, ...]) -> None:
         self.work = work
         self.recipe = work.recipe
         self.shown = shown
         self.sizes = sizes
-        self.predict = predict
         self.limits = {mime: bytes_that_fit(work.recipe.budget, mime) for mime in encode.MIME.values()}
         self.top = Traits(_lone_grey(opened.draw(shown, *sizes[0])))
 
@@ -139,8 +133,6 @@ class _Step:
 
     def first_of(self, stage: Stage) -> Encoded | None:
         """The first that fits of groups of falling size."""
-        if not self.ladder.predict:
-            return _first(self.first_in(group) for group in stage)
         start = self._likely(stage)
         found = self.first_in(stage[start])
         if found is None:

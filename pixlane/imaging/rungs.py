@@ -30,7 +30,7 @@ class Rung:
         quality: of a lossy encoder; None: lossless.
         full_chroma: colour at full resolution (JPEG only).
         optimised: Huffman tables made for this picture (JPEG only).
-        near: offered only where the picture stays all but unchanged (palette only).
+        near: offered only where the picture stays all but unchanged and a sample of it is small (palette only).
         after, within: offered only where that rung came within so many times the limit: it helps by about this factor.
     """
 
@@ -63,7 +63,7 @@ class Rung:
             return encode.png(picture, limit)
         if self.encoder == "exact":
             return encode.exact(picture, limit) if traits.few_colours else None
-        return encode.palette(picture, limit) if traits.palette_is_close or not self.near else None
+        return encode.palette(picture, limit) if not self.near or traits.may_fit_palette(limit) else None
 
 
 Group = tuple[Rung, ...]
@@ -91,15 +91,15 @@ def stages(traits: Traits, recipe: Recipe, limits: Limits) -> Iterator[Stage]:
 
     chroma = lossy == "jpeg" and traits.coloured_edges
     qualities = recipe.jpeg_qualities
-    palette = "png" in takes and traits.may_fit_palette(limits["image/png"])
+    palette = "png" in takes and traits.drawn
     fine = tuple(quality for quality in qualities if quality >= READS_LIKE_LOSSLESS) if palette else ()
     rest = tuple(quality for quality in qualities if quality not in fine)
-    yield from _families([_lossy(lossy, quality, traits, chroma) for quality in fine])
+    yield from _families([_lossy(lossy, quality, traits, chroma, last=quality == min(qualities)) for quality in fine])
     if palette:
         yield ((Rung("palette", near=True),),)
-    yield from _families([_lossy(lossy, quality, traits, chroma) for quality in rest])
+    yield from _families([_lossy(lossy, quality, traits, chroma, last=quality == min(qualities)) for quality in rest])
     if chroma:
-        yield (_lossy(lossy, min(qualities), traits, False),)
+        yield (_lossy(lossy, min(qualities), traits, False, last=True),)
     if lossy == "jpeg" and "webp" in takes:
         yield ((Rung("webp", min(qualities), after=Rung("jpeg", min(qualities)), within=WEBP_GAIN),),)
 
@@ -112,10 +112,13 @@ def reach(rung: Rung, recipe: Recipe, traits: Traits) -> float:
     return max(_gain(traits), WEBP_GAIN if last else 1.0)
 
 
-def _lossy(encoder: str, quality: int, traits: Traits, full_chroma: bool) -> Group:
+def _lossy(encoder: str, quality: int, traits: Traits, full_chroma: bool, *, last: bool) -> Group:
+    """One quality. Optimised tables save a photograph so little that they are worth their time only at the last quality."""
     if encoder == "webp":
         return (Rung("webp", quality),)
     plain = Rung("jpeg", quality, full_chroma)
+    if not (traits.drawn or last):
+        return (plain,)
     return plain, replace(plain, optimised=True, after=plain, within=_gain(traits))
 
 

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     import pyvips
 
 ROW_STEP = 16  # one row of so many is looked at
-STRIP_PX = 16  # rows of a strip of the JPEG sample: whole blocks with subsampled colour
+STRIP_PX = 16  # rows of a strip of the sample: whole JPEG blocks with subsampled colour, whole lines of text
 DRAWN_FLAT_SHARE = 0.5  # of the pixels equal the left neighbour exactly: photographs 0.02 to 0.48, screenshots 0.53 to 0.98
-BYTES_PER_EDGE = 0.65  # at least, of a lossless coding per pixel that differs from its neighbour; 1.3 to 2.6 on real screenshots
-PALETTE_BYTES_PER_EDGE = 0.4  # the same of a palette: 0.32 to 0.75
+BYTES_PER_EDGE = 0.65  # of a lossless coding per pixel that differs from its neighbour: 1.2 to 3.2 on real screenshots
+SAMPLE_EXCESS = 4.0  # what strips may cost more than their share of the whole: 0.7 to 3.7 times, most for the smallest files
 EDGE_LEVELS = 40  # a step in Cb or Cr that 4:2:0 visibly smears
 EDGE_SHARE = 0.002  # of the pixels with such a step: coloured text or lines
 PALETTE_LEVELS = 16  # what a palette may be off by ...
@@ -55,16 +55,18 @@ class Traits:
         return self.flat_share >= DRAWN_FLAT_SHARE
 
     def may_fit_lossless(self, limit: int | None) -> bool:
-        """Whether a lossless coding is worth offering: drawn, and with few enough edges for that many bytes."""
-        return self.drawn and (limit is None or self._edges * BYTES_PER_EDGE <= limit)
+        """Whether a lossless coding is worth offering: drawn, and with few edges or a small sample for that many bytes."""
+        if limit is None or not self.drawn:
+            return self.drawn
+        edges = (1 - self.flat_share) * self.picture.width * self.picture.height
+        return edges * BYTES_PER_EDGE <= limit or self._whole(self._lossless_sample) <= limit * SAMPLE_EXCESS
 
     def may_fit_palette(self, limit: int | None) -> bool:
-        """Whether 256 colours are worth offering."""
-        return self.drawn and (limit is None or self._edges * PALETTE_BYTES_PER_EDGE <= limit)
-
-    @property
-    def _edges(self) -> float:
-        return (1 - self.flat_share) * self.picture.width * self.picture.height
+        """Whether 256 colours are worth offering: they show a drawn picture all but unchanged, and a small sample is small."""
+        if not self.drawn:
+            return False
+        size, close = self._palette_sample
+        return close and (limit is None or self._whole(size) <= limit * SAMPLE_EXCESS)
 
     @cached_property
     def coloured_edges(self) -> bool:
@@ -76,17 +78,24 @@ class Traits:
         return float((steps > EDGE_LEVELS).bandor().avg()) / 255 >= EDGE_SHARE
 
     @cached_property
-    def palette_is_close(self) -> bool:
-        """Whether 256 colours show the sampled rows all but unchanged."""
+    def _lossless_sample(self) -> int:
+        from pixlane.imaging import encode
+
+        return encode.png(self._strips, None).byte_count
+
+    @cached_property
+    def _palette_sample(self) -> tuple[int, bool]:
+        """Bytes of the strips with 256 colours, and whether they look all but unchanged."""
         import pyvips
 
         from pixlane.imaging import encode
 
-        reduced = pyvips.Image.new_from_buffer(encode.palette(self._rows, None).data, "")
-        if reduced.bands != self._rows.bands:
-            return True  # the coder found nothing but greys
-        off = ((self._rows - reduced).abs() > PALETTE_LEVELS).bandor()
-        return float(off.avg()) / 255 <= PALETTE_SHARE
+        outcome = encode.palette(self._strips, None)
+        reduced = pyvips.Image.new_from_buffer(outcome.data, "")
+        if reduced.bands != self._strips.bands:
+            return outcome.byte_count, True  # the coder found nothing but greys
+        off = ((self._strips - reduced).abs() > PALETTE_LEVELS).bandor()
+        return outcome.byte_count, float(off.avg()) / 255 <= PALETTE_SHARE
 
     @cached_property
     def few_colours(self) -> bool:
@@ -99,9 +108,12 @@ class Traits:
         """About how many bytes a JPEG has, from strips of a sixteenth of the rows; within 10 % for most pictures."""
         from pixlane.imaging import encode
 
-        outcome = encode.jpeg(self._strips, None, quality, full_chroma)
+        return self._whole(encode.jpeg(self._strips, None, quality, full_chroma).byte_count)
+
+    def _whole(self, sampled: int) -> float:
+        """What the whole picture costs where the strips cost so much."""
         share: float = self.picture.height / self._strips.height
-        return outcome.byte_count * share
+        return sampled * share
 
     @cached_property
     def _strips(self) -> pyvips.Image:
