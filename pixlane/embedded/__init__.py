@@ -45,14 +45,15 @@ class Attachment:
         concurrency: the worker processes that it runs; whoever started it chose.
     """
 
-    def __init__(self, folder: Folder, user: User, concurrency: int, record: dict[str, Any]) -> None:
+    def __init__(self, folder: Folder, root: str | None, concurrency: int) -> None:
+        self._folder = folder
+        self._root = root
+        self._wanted = concurrency
+        self._closing = threading.Lock()
+        self._user, record = self._join()
         self.dir: Path = folder.path
         self.url: str = record["url"]
         self.concurrency: int = record["concurrency"]
-        self._folder = folder
-        self._user = user
-        self._wanted = concurrency
-        self._closing = threading.Lock()
 
     def check(self) -> None:
         """Raises ServiceUnavailable, with the last log lines, when the store or the worker dies again and again."""
@@ -61,16 +62,36 @@ class Attachment:
             raise ServiceUnavailable(f"the embedded service is in trouble: {record['trouble']}", log=str(self.dir))
 
     def ensure(self) -> None:
-        """Starts the service again, under the same URL, when its supervisor was killed. Raises ServiceUnavailable."""
-        with locked(self._folder.door, START_TIMEOUT_S):
-            record = _running_or_started(self._folder, self._wanted)
-            publish_roots(self._folder, present(self._folder))
-        self.concurrency = record["concurrency"]
+        """Starts the service again when its supervisor was killed or its folder removed, under the same URL where that can be.
+
+        Raises ServiceUnavailable.
+        """
+        with self._closing:
+            before = self._user
+            self._user, record = self._join()
+            before.leave()
+        self.url, self.concurrency = record["url"], record["concurrency"]
 
     def close(self) -> None:
         """Leaves; the service ends soon when this was its last user. Again does nothing."""
         with self._closing:
             self._user.leave()
+
+    def _join(self) -> tuple[User, dict[str, Any]]:
+        """Comes in through the door; while it is held nobody else starts the service, and it does not end."""
+        self._folder.create()
+        try:
+            with locked(self._folder.door, START_TIMEOUT_S):
+                user = enter(self._folder, self._root)
+                try:
+                    record = _running_or_started(self._folder, self._wanted)
+                    publish_roots(self._folder, present(self._folder))
+                except BaseException:
+                    user.leave()
+                    raise
+        except OSError as error:
+            raise self._folder.unwritable(error) from error
+        return user, record
 
     def __enter__(self) -> Attachment:
         return self
@@ -98,18 +119,7 @@ def attach(*, paths_root: str | None = None, concurrency: int | None = None) -> 
         raise InvalidArgument(f"paths_root must name a folder, got {paths_root!r}", actual=paths_root)
     if concurrency is not None and concurrency < 1:
         raise InvalidArgument(f"concurrency must be at least 1, got {concurrency}", limit=1, actual=concurrency)
-    wanted = concurrency or settings.concurrency or cores()
-    folder = folder_of(settings)
-    folder.create()
-    with locked(folder.door, START_TIMEOUT_S):
-        user = enter(folder, paths_root)
-        try:
-            record = _running_or_started(folder, wanted)
-            publish_roots(folder, present(folder))
-        except BaseException:
-            user.leave()
-            raise
-    return Attachment(folder, user, wanted, record)
+    return Attachment(folder_of(settings), paths_root, concurrency or settings.concurrency or cores())
 
 
 def running() -> dict[str, Any] | None:
@@ -125,7 +135,7 @@ def running() -> dict[str, Any] | None:
 
 
 def _running_or_started(folder: Folder, concurrency: int) -> dict[str, Any]:
-    """The service record; called with the door held, so nobody else starts it and it does not end."""
+    """The service record; called with the door held."""
     end = time.monotonic() + START_TIMEOUT_S
     while is_held(folder.service_lock):
         record = folder.read_service()

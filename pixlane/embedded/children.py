@@ -9,7 +9,6 @@ import subprocess
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO, BinaryIO
 
 from pixlane.embedded.folder import Folder
@@ -100,12 +99,18 @@ class Child:
         return True
 
     def end(self) -> None:
-        if self.process is not None:
-            if is_held(self.folder.lock(self.name)):
-                end_group(self.process.pid, self.folder.lock(self.name))
+        """Asks the process to end, and after END_GRACE_S seconds ends it with all its forks."""
+        if self.process is None:
+            return
+        if self.process.poll() is None:
+            self.process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(END_GRACE_S)
+        if self.process.poll() is None or is_held(self.folder.lock(self.name)):
+            _signal_group(self.process.pid, signal.SIGKILL)
             self.process.wait()
-            self.warden.release(self.process.pid)
-            self.process = None
+        self.warden.release(self.process.pid)
+        self.process = None
 
     def _count_failure(self, now: float) -> None:
         self.failures += 1
@@ -126,29 +131,23 @@ def bound_log(folder: Folder, name: str) -> None:
 
 
 def end_leftover(folder: Folder, name: str) -> None:
-    """Ends what a killed supervisor left behind. Raises ServiceUnavailable when it does not end."""
+    """Ends what a killed supervisor left behind. Raises ServiceUnavailable when it does not end.
+
+    While the lock is held some process of the group lives, and so the kernel gives its number to nobody else.
+    """
     lock = folder.lock(name)
     if not is_held(lock):
         return
     text = lock.read_text()
     if text.isdigit():
-        end_group(int(text), lock)
+        _signal(int(text), signal.SIGTERM)
+        if not wait_until_free(lock, END_GRACE_S):
+            _signal_group(int(text), signal.SIGKILL)
     if not wait_until_free(lock, HARD_END_S):
         raise ServiceUnavailable(
             f"a process of an earlier service still holds {lock} (process {text or 'unknown'}); end it by hand",
             actual=text or None,
         )
-
-
-def end_group(pid: int, lock: Path) -> None:
-    """Ends a process and its forks: asks the process, and after END_GRACE_S seconds ends the whole group.
-
-    While the lock is held some process of the group lives, and so the kernel gives its number to nobody else.
-    """
-    _signal(pid, signal.SIGTERM)
-    if not wait_until_free(lock, END_GRACE_S):
-        _signal_group(pid, signal.SIGKILL)
-        wait_until_free(lock, HARD_END_S)
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

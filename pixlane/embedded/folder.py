@@ -78,11 +78,14 @@ class Folder:
             for sub in (self.users, self.data):
                 sub.mkdir(exist_ok=True, mode=PRIVATE)
         except OSError as error:
-            raise ServiceUnavailable(
-                f"the embedded service cannot write its folder {self.path}: {error.strerror}; "
-                "name another one in PIXLANE_EMBEDDED_DIR, or a Redis in PIXLANE_REDIS_URL",
-                actual=str(self.path),
-            ) from error
+            raise self.unwritable(error) from error
+
+    def unwritable(self, error: OSError) -> ServiceUnavailable:
+        return ServiceUnavailable(
+            f"the embedded service cannot write its folder {self.path}: {error.strerror}; "
+            "name another one in PIXLANE_EMBEDDED_DIR, or a Redis in PIXLANE_REDIS_URL",
+            actual=str(self.path),
+        )
 
     def _require_private(self) -> None:
         status = self.path.stat()

@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> None:
     if service_lock is None:
         _report(report_fd, {"error": ServiceUnavailable("another supervisor holds the folder").to_dict()})
         return
-    supervisor = Supervisor(folder, concurrency)
+    supervisor = Supervisor(folder, service_lock, concurrency)
     try:
         record = supervisor.start()
     except (PixlaneError, OSError) as error:
@@ -62,8 +62,9 @@ def _report(descriptor: int, record: dict[str, Any]) -> None:
 
 
 class Supervisor:
-    def __init__(self, folder: Folder, concurrency: int) -> None:
+    def __init__(self, folder: Folder, service_lock: BinaryIO, concurrency: int) -> None:
         self.folder = folder
+        self.service_lock = service_lock
         self.concurrency = concurrency
         self.settings: Settings = current()
         self.warden = Warden()
@@ -89,27 +90,36 @@ class Supervisor:
         return self._publish()
 
     def run(self) -> None:
-        """Until it is told to end, or until there has been no user for the linger time."""
+        """Until it is told to end, its folder is removed, or there has been no user for the linger time."""
         last_used = time.monotonic()
-        while True:
+        while self._owns_folder():
             try:
                 self._tick()
+                if self.users:
+                    last_used = time.monotonic()
+                unused = time.monotonic() - last_used >= self.settings.embedded_linger_s
+                if (self.told_to_end or unused) and self._may_end():
+                    return
             except OSError as error:  # a full disk, for example: what runs goes on running
                 print(f"supervisor: {error}", flush=True)
-            if self.users:
-                last_used = time.monotonic()
-            unused = time.monotonic() - last_used >= self.settings.embedded_linger_s
-            if (self.told_to_end or unused) and self._may_end():
-                return
             time.sleep(TICK_S)
 
     def end(self) -> None:
         """Worker first, so that it can put down what it holds."""
-        self.folder.service.unlink(missing_ok=True)
+        if self._owns_folder():
+            self.folder.service.unlink(missing_ok=True)
         for child in reversed(self.children):
             child.end()
-        publish_roots(self.folder, {})
-        addresses.forget(self.folder)
+        if self._owns_folder():
+            publish_roots(self.folder, {})
+            addresses.forget(self.folder)
+
+    def _owns_folder(self) -> bool:
+        """False when the folder was removed, also when somebody has made it anew since."""
+        try:
+            return os.path.samestat(os.fstat(self.service_lock.fileno()), self.folder.service_lock.stat())
+        except FileNotFoundError:
+            return False
 
     def _tick(self) -> None:
         self._look_for_users()

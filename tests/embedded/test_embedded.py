@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -238,6 +239,17 @@ def test_what_a_killed_supervisor_and_its_guard_left_behind_is_ended_first(here:
         assert gone(record["server"])
         assert now(here)["server"] != record["server"]
         assert store(service.url).ping()
+
+
+def test_it_ends_when_its_folder_is_removed_and_ensure_makes_it_anew(here: Path, tmp_path: Path) -> None:
+    with embedded.attach(paths_root=str(tmp_path)) as service:
+        all_of_it = processes(now(here))
+        shutil.rmtree(here)
+        eventually(lambda: all(gone(pid) for pid in all_of_it))
+        service.ensure()
+        assert store(service.url).ping()
+        assert json.loads((here / "roots.json").read_text()) == [str(tmp_path)]
+    eventually(lambda: embedded.running() is None)
 
 
 def test_workers_may_read_the_roots_of_the_users_that_are_there_and_nothing_else(folder: Path, tmp_path: Path) -> None:
