@@ -480,11 +480,13 @@ def _leading(head: bytes) -> int:
 
 # Text -----------------------------------------------------------------------------------------------------------------------
 
-_BEFORE_ROOT = re.compile(
+_ROOT = re.compile(
     r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:[^\[<>]|\"[^\"]*\"|'[^']*')*(?:\[(?:[^\]\"'<]|\"[^\"]*\"|'[^']*'|<!--.*?-->|<[^>]*>)*\]\s*)?>)*",
     re.DOTALL | re.IGNORECASE,
 )
 _ROOT = re.compile(r"<(?:[A-Za-z_][\w.-]*:)?([A-Za-z!][\w.-]*)")
+_SPACE = re.compile(r"\s*")
+_MARK = re.compile(r"<!--|[\"'\[\]<>]")
 _HTML_DOCTYPE = re.compile(r"\s*<!DOCTYPE\s+html", re.IGNORECASE)
 
 
@@ -493,15 +495,51 @@ def _text_kind(head: bytes) -> str | None:
     text = _as_text(head)
     if text is None:
         return None
-    before = _BEFORE_ROOT.match(text)
-    root = _ROOT.match(text, before.end() if before else 0)
-    if root and root[1].lower() == "svg":
+    root = _root(text)
+    if root == "svg":
         return "svg"
-    if _HTML_DOCTYPE.match(text) or (root and root[1].lower() in _HTML_ELEMENTS):
+    if _HTML_DOCTYPE.match(text) or root in _HTML_ELEMENTS:
         return "html"
     if text.lstrip().startswith("<?xml"):
         return "xml"
     return "json" if text.lstrip()[:1] in ("{", "[") else "text"
+
+
+def _root(text: str) -> str:
+    """The local name of the first element, lower case; "" where there is none. Takes time in proportion to the text."""
+    at = 0
+    while True:
+        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
+        if text.startswith("<?", at):
+            at = text.find("?>", at) + 2
+        elif text.startswith("<!--", at):
+            at = text.find("-->", at) + 3
+        elif text[at : at + 9].upper() == "<!DOCTYPE":
+            at = _after_doctype(text, at)
+        else:
+            found = _ROOT.match(text, at)
+            return found[1].lower() if found else ""
+        if at < 4:  # nothing closes it
+            return ""
+
+
+def _after_doctype(text: str, at: int) -> int:
+    """Offset after a DOCTYPE with its internal subset, in which quotes and comments may hold any bracket; 0: it never ends."""
+    open_angles = open_brackets = 0
+    while mark := _MARK.search(text, at):
+        kind, at = mark[0], mark.end()
+        if kind in ('"', "'", "<!--"):
+            closing = "-->" if kind == "<!--" else kind
+            at = text.find(closing, at) + len(closing)
+            if at < len(closing) + 1:
+                return 0
+        elif kind in "[]":
+            open_brackets += 1 if kind == "[" else -1
+        else:
+            open_angles += 1 if kind == "<" else -1
+            if open_angles == 0 and open_brackets <= 0:
+                return at
+    return 0
 
 
 _HTML_ELEMENTS = {"html", "head", "body", "div", "p", "script", "title", "meta", "table", "span", "a", "h1"}

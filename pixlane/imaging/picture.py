@@ -137,7 +137,8 @@ class Picture(ABC):
         return image if done else colour.to_srgb(self.work, image, self.colour)
 
     def _memory(self, image: pyvips.Image) -> pyvips.Image:
-        return self.work.deadline.attach(image).copy_memory()
+        # `copy_memory` of an image that wraps an array gives the same memory and forgets whose it is; `copy` makes it write.
+        return self.work.deadline.attach(image.copy()).copy_memory()
 
 
 def resize(image: pyvips.Image, width: int, height: int) -> pyvips.Image:
