@@ -54,7 +54,7 @@ REFERENCES = {
     "css escape": '<style>rect.a{{fill:u\\72l({0}#a) none}}</style><rect class="a" width="50" height="50"/>',
     "css import": "<style>@import url('{0}'); @IMPORT '{0}';</style>",
     "css font": "<style>@font-face{{font-family:x;src:url('{0}')}}</style>",
-    "image-set": "<rect width=\"50\" height=\"50\" style=\"mask-image:image-set('{0}' 1x);fill:none\"/>",
+    "image-set": '<rect width="50" height="50" style="mask-image:image-set(\'{0}\' 1x);fill:none"/>',
     "unclosed url": '<rect width="50" height="50" style="fill:none;mask:url({0}"/>',
     "inside an SVG": '<image width="50" height="50" href="{3}"/>',
     "base": '<g xml:base="file://{0}"><image width="50" height="50" href="red.png"/></g>',
@@ -90,7 +90,12 @@ def test_a_planted_file_is_never_drawn_and_its_path_never_reaches_an_engine(name
     pixels = drawn(work)
     assert share(pixels, RED) == 0
     assert share(pixels, GREEN) > 0.08
-    assert codes(work) & {"svg_reference_removed", "svg_font_replaced", "svg_foreign_removed", "svg_animation_ignored"} or name in (
+    assert codes(work) & {
+        "svg_reference_removed",
+        "svg_font_replaced",
+        "svg_foreign_removed",
+        "svg_animation_ignored",
+    } or name in (
         "mixed case element",  # draws nothing in any program
         "undeclared prefix",
     )

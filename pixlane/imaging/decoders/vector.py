@@ -45,7 +45,7 @@ class Vector(ABC):
         fork_guard.enter()
         if self.facts.alpha:
             image = image.copy_memory()
-            if flatten.is_opaque(image):
+            if flatten.least_alpha(image) == flatten.OPAQUE:
                 image = flatten.without_alpha(image)
             else:
                 image = flatten.flatten(image, flatten.choose_background(self.work, image))

@@ -150,18 +150,11 @@ def _cairosvg(header: dict[str, Any], markup: str) -> bytes:
     except (ImportError, OSError) as error:  # OSError: the system's libcairo is not there
         raise Refused("engine_missing", f"CairoSVG is not installed: {error}") from None
 
-    def fetch(url: str, kind: str) -> bytes:
-        from cairosvg.url import fetch as fetch_data  # data: is decoded there as well
-
-        if not url.startswith("data:"):
-            raise ValueError(f"{url[:80]} is out of bounds")
-        return bytes(fetch_data(url, kind))
-
     return bytes(
         cairosvg.svg2png(
             bytestring=markup.encode("utf-8"),
             dpi=DPI,
-            url_fetcher=fetch,
+            unsafe=False,  # fetches data: references only, refuses entities
             output_width=header["width"],
             output_height=header["height"],
         )
@@ -209,8 +202,11 @@ def _document(data: bytes) -> Any:
     try:
         return pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
-        wanted = getattr(error, "err_code", None) in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
-        raise Refused("encrypted_input" if wanted else "corrupt_input", str(error)) from None
+        # PDFium may repeat its last error for another document; /Encrypt is never compressed (PDF 1.7, 7.5.5).
+        wanted = getattr(error, "err_code", None) in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY) and b"/Encrypt" in data
+        if wanted:
+            raise Refused("encrypted_input", "the PDF wants a password") from None
+        raise Refused("corrupt_input", "the PDF is damaged, or has no pages") from None
 
 
 OPERATIONS: dict[str, Callable[[dict[str, Any], bytes], Answer]] = {

@@ -21,7 +21,7 @@ from pixlane.errors import InvalidDimensions
 from pixlane.imaging.svg.tree import Node
 
 MIN_LONGER_SIDE_PX = 512
-MAX_DRAWN_PIXELS = 40_000_000  # of one drawing, whatever `max_side` allows
+MAX_DRAWN_PIXELS = 16_000_000  # of one drawing, whatever `max_side` allows
 FALLBACK_SIZE = (300.0, 150.0)  # CSS 2.2, section 10.3.2: a replaced element that says nothing
 
 _PX = {
