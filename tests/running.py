@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from tests.readme import ROOT
 
@@ -31,23 +32,24 @@ def folder_with_examples(folder: Path) -> Path:
 
 def run(command: Sequence[str], cwd: Path, environment: Mapping[str, str], limit_s: float = 90) -> str:
     """The standard output; fails with both outputs when the command does. What it left in the background is ended."""
-    with subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
+    # Files, not pipes: a pipe would stay open as long as anything in the background holds it.
+    with TemporaryFile("w+") as out, TemporaryFile("w+") as said:
+        process = subprocess.Popen(
+            command, cwd=cwd, env=dict(environment), stdin=subprocess.DEVNULL, stdout=out, stderr=said, start_new_session=True
+        )
         try:
-            out, said = process.communicate(timeout=limit_s)
+            code: object = process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            code = f"nothing within {limit_s:g} s"
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode == 0, f"{command} ended with {process.returncode}\n{out}\n{said}"
-    return out
+            process.wait()
+        out.seek(0)
+        said.seek(0)
+        printed = out.read()
+        assert code == 0, f"{command} ended with {code}\n{printed}\n{said.read()}"
+    return printed
 
 
 def wait_until(condition: Callable[[], object], what: str, limit_s: float = 30) -> None:
