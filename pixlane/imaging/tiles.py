@@ -11,7 +11,7 @@ from pixlane.errors import TargetUnreachable
 from pixlane.imaging import ladder, pipeline, plan, untouched
 from pixlane.imaging.picture import resize
 from pixlane.imaging.reading import COMFORTABLE_SCALE, READABLE_SCALE, scale
-from pixlane.imaging.work import Facts, Opened, Work
+from pixlane.imaging.work import Encoded, Facts, Opened, Work
 from pixlane.recipe import Recipe, Region
 from pixlane.rendition import Rendition
 from pixlane.settings import Limits
@@ -35,7 +35,7 @@ def tiles(
     """The source as renditions in which text of common size can be read, row by row from the top left.
 
     One rendition where that suffices. Else each shows a `region` of the upright source at 0.7 of its size or more, neighbours
-    share 96 source px, and a tile that only fits the budget below 0.45 of its size is cut in two. `to_source` of each gives
+    share 96 source px, and a tile that the budget would make smaller is cut in two. `to_source` of each gives
     points in the whole source. The picture is decoded once and held at its full size while the tiles are made.
 
     Args:
@@ -56,7 +56,10 @@ def tiles(
     shown = work.region or Region(0, 0, facts.width, facts.height)
     regions = layout(shown, work.recipe)
     if len(regions) == 1:
-        return [pipeline.seal(work, untouched.keep(work) or ladder.climb(work), began)]
+        encoded = untouched.keep(work) or ladder.climb(work)
+        regions = _halves(shown)
+        if not regions or _shown_at(shown, encoded) >= READABLE_SCALE:
+            return [pipeline.seal(work, encoded, began)]
     whole = _Drawn(facts, shown, work.opened.draw(shown, shown.width, shown.height))
     return [tile for region in regions for tile in _readable(work, whole, region)]
 
@@ -115,27 +118,33 @@ def _readable(work: Work, whole: Opened, region: Region) -> Iterator[Rendition]:
         notes=list(work.notes),
         attempts=[],
     )
-    halves = list(_halves(region))
+    halves = _halves(region)
     try:
         encoded = ladder.climb(tile)
     except TargetUnreachable:
         if not halves:
             raise
     else:
-        if not halves or scale(region.width, region.height, encoded.width, encoded.height) >= READABLE_SCALE:
+        if not halves or _shown_at(region, encoded) >= COMFORTABLE_SCALE:
             yield pipeline.seal(tile, encoded, began)
             return
     for half in halves:
         yield from _readable(work, whole, half)
 
 
-def _halves(region: Region) -> Iterator[Region]:
-    if max(region.width, region.height) < 2 * MIN_TILE_PX:
-        return
-    wide = region.width >= region.height
+def _halves(region: Region) -> list[Region]:
+    """The region cut in two across its longer side; none where it is small already."""
     length = max(region.width, region.height)
-    for start, size in spans(length, -(-(length + OVERLAP_PX) // 2)):
-        yield (replace(region, x=region.x + start, width=size) if wide else replace(region, y=region.y + start, height=size))
+    if length < 2 * MIN_TILE_PX:
+        return []
+    parts = spans(length, -(-(length + OVERLAP_PX) // 2))
+    if region.width >= region.height:
+        return [replace(region, x=region.x + start, width=size) for start, size in parts]
+    return [replace(region, y=region.y + start, height=size) for start, size in parts]
+
+
+def _shown_at(region: Region, encoded: Encoded) -> float:
+    return scale(region.width, region.height, encoded.width, encoded.height)
 
 
 def _scale(width: int, height: int, recipe: Recipe) -> float:
