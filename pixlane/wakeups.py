@@ -108,14 +108,20 @@ class Wakeups:
         with suppress(redis.RedisError, OSError):  # the listener makes the connection again, with all its channels
             command(self._channel(key))
 
+    def _subscribe_again(self) -> None:
+        with self._lock, suppress(redis.RedisError, OSError):
+            if self._watches and not self._closed:
+                self._listener.subscribe(*map(self._channel, self._watches))
+
     def _listen(self) -> None:
         start = len(self._channel(""))
         while not self._closed:
             try:
                 message = self._listener.get_message(timeout=LISTEN_S)
-            except (redis.RedisError, OSError, ValueError, AttributeError):  # broken, or closed under the read
+            except (redis.RedisError, OSError, RuntimeError, ValueError, AttributeError):  # broken, or closed under the read
                 if not self._closed:
                     time.sleep(RECONNECT_S)
+                    self._subscribe_again()
                 continue
             if message is not None and message["type"] == "message":
                 key = message["channel"].decode()[start:]
@@ -210,13 +216,20 @@ class AsyncWakeups:
             async with asyncio.timeout(self._timeout_s):
                 await command(self._channel(key))
 
+    async def _subscribe_again(self) -> None:
+        with suppress(redis.RedisError, OSError):
+            if self._watches:
+                async with asyncio.timeout(self._timeout_s):
+                    await self._listener.subscribe(*map(self._channel, self._watches))
+
     async def _listen(self) -> None:
         start = len(self._channel(""))
         while True:
             try:
                 message = await self._listener.get_message(timeout=LISTEN_S)
-            except (redis.RedisError, OSError):
+            except (redis.RedisError, OSError, RuntimeError):  # broken, or never made
                 await asyncio.sleep(RECONNECT_S)
+                await self._subscribe_again()
                 continue
             if message is not None and message["type"] == "message":
                 key = message["channel"].decode()[start:]

@@ -80,7 +80,7 @@ class Runner:
             outcome = self._fail(job, token, OutOfMemory(f"the image needs more than {limit:,} bytes", limit=limit))
         except Exception as error:
             log.exception("%s: a fault in the pipeline", job.key)
-            outcome = self._fail(job, token, Crashed(f"a fault in the pipeline: {type(error).__name__}: {error}"))
+            outcome = self._fail(job, token, Crashed(f"a fault of the pipeline: {type(error).__name__}: {error}"))
         else:
             self._end(job, results.put(self.keys, job.sha256, job.fingerprint, rendition, self.settings))
             outcome = "ok"
@@ -105,12 +105,14 @@ class Runner:
         """The verdict: remembered, with the source kept for a later retry."""
         if claim.crashes >= ledger.MAX_CRASHES:
             limit, actual = ledger.MAX_CRASHES, claim.crashes
-            sentence = f"the process that ran this image died {actual} times"
+            sentence = f"the run of this image broke down {actual} times"
         else:
             limit, actual = ledger.MAX_STARTS, claim.starts
             sentence = f"the image was started {actual} times without coming to an end"
-        error = Crashed(sentence, limit=limit, actual=actual, **({"reason": reason} if reason else {}))
-        log.error("%s: put aside, %s %s", job.key, sentence, reason)
+        if reason:
+            sentence += f", the last time by {reason}"
+        error = Crashed(sentence, limit=limit, actual=actual)
+        log.error("%s: put aside, %s", job.key, sentence)
         self._end(job, results.put_error(self.keys, job.sha256, job.fingerprint, error, self.settings), keep_source=True)
 
     def report_death(self, messages: Sequence[Message], token: str, reason: str) -> None:

@@ -5,6 +5,7 @@ The parent never decodes an image: one libvips operation before a fork hangs eve
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Sequence
@@ -30,6 +31,9 @@ def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> in
         if queue not in QUEUES:
             raise InvalidArgument(f"queues must be among {', '.join(QUEUES)}, got {queue!r}", actual=queue)
     prepare_environment()
+    # Celery's two lines a task cost more than they say; ours has the key of the job.
+    for chatty in ("celery.worker.strategy", "celery.app.trace"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     servers = Servers.of(settings)
     name = f"{socket.gethostname()}:{os.getpid()}"
     app = make_app(servers, settings, for_worker=True)

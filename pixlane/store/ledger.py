@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from pixlane.errors import PixlaneError
@@ -67,7 +67,7 @@ class Job:
         return job_key(self.sha256, self.fingerprint)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"key": self.key, **asdict(self)}
+        return {"key": self.key, **vars(self)}  # not asdict: it copies the recipe deeply, for each message
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Job:
