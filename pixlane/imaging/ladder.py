@@ -101,6 +101,8 @@ class _Ladder:
                 for group in stage:
                     for rung in group:
                         self.work.deadline.check()
+                        if not rung.offered(traits, None):
+                            continue
                         outcome = rung.encode(traits, len(best.data) - 1 if best else None)
                         if outcome is not None and outcome.done:
                             best = _encoded(traits, rung, outcome.data)
@@ -152,6 +154,8 @@ class _Step:
         self.ladder.work.deadline.check()
         limit = self.ladder.limits[rung.mime]
         if limit is not None and rung.after is not None and self.tried[rung.after] > limit * rung.within:
+            return None
+        if not rung.offered(self.traits, limit):
             return None
         bound = None if limit is None else int(limit * reach(rung, self.ladder.recipe, self.traits))
         outcome = rung.encode(self.traits, bound)

@@ -2,8 +2,8 @@
 
 The order is the one in which text stays readable (OCR word recall on real screenshots at 1568 px against the lossless picture):
 lossless 1.00, JPEG 85 1.00, palette 0.98 to 1.06, JPEG 70 0.88 to 1.05, JPEG 50 0.84 to 1.05, WebP 50 0.89 to 1.00, half the size
-0.03. A palette costs ten times the time of JPEG 85 and reads no better, so it comes when that does not fit. WebP is the last
-stand before pixels are given up: a third smaller than JPEG, ten times as slow.
+0.03. A palette costs ten times the time of JPEG 85 and reads no better, so it comes when that does not fit (and where a
+sample leaves it in doubt, at the end). WebP is the last stand before pixels are given up: a third smaller, ten times as slow.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 from pixlane.imaging import encode
 from pixlane.imaging.encode import Outcome
-from pixlane.imaging.traits import Traits
+from pixlane.imaging.traits import SAMPLE_EXCESS, Traits
 from pixlane.recipe import Recipe
 
 READS_LIKE_LOSSLESS = 80  # lossy quality from which on a palette has nothing to add
 DRAWN_GAIN, PHOTO_GAIN = 1.3, 1.08  # how much smaller optimised Huffman tables make a JPEG: 15 to 25 % and 1 to 7 % measured
+LIKELY, POSSIBLE = (0.0, 1.25), (1.25, SAMPLE_EXCESS)  # what a sample says of a palette, in limits: tried early, or at the end
 WEBP_GAIN = 2.0  # how much smaller WebP is than JPEG at the lowest quality: 1.3 to 2.6 times measured
 
 
@@ -30,7 +31,7 @@ class Rung:
         quality: of a lossy encoder; None: lossless.
         full_chroma: colour at full resolution (JPEG only).
         optimised: Huffman tables made for this picture (JPEG only).
-        near: offered only where the picture stays all but unchanged and a sample of it is small (palette only).
+        near: offered only where 256 colours look the same and a sample promises between so many times the limit (palette only).
         after, within: offered only where that rung came within so many times the limit: it helps by about this factor.
     """
 
@@ -38,7 +39,7 @@ class Rung:
     quality: int | None = None
     full_chroma: bool = False
     optimised: bool = False
-    near: bool = False
+    near: tuple[float, float] | None = None
     after: Rung | None = None
     within: float = 1.0
 
@@ -51,19 +52,23 @@ class Rung:
         """The encoder as attempts name it; a palette that holds every colour is a lossless PNG like any other."""
         return "png" if self.encoder == "exact" else self.encoder
 
+    def offered(self, traits: Traits, limit: int | None) -> bool:
+        """Whether the picture is one for this rung."""
+        if self.encoder == "exact":
+            return traits.few_colours
+        if self.near is None or limit is None:
+            return True
+        return self.near[0] * limit <= traits.palette_bytes < self.near[1] * limit
+
     def encode(self, traits: Traits, limit: int | None) -> Outcome | None:
-        """The picture of the traits in at most `limit` bytes; None where this rung has nothing to offer for it."""
+        """The picture of the traits in at most `limit` bytes; None where it turns out to be none for this rung."""
         picture = traits.picture
         if self.encoder == "jpeg":
             assert self.quality is not None
             return encode.jpeg(picture, limit, self.quality, self.full_chroma, self.optimised)
         if self.encoder == "webp":
             return encode.webp(picture, limit, self.quality)
-        if self.encoder == "png":
-            return encode.png(picture, limit)
-        if self.encoder == "exact":
-            return encode.exact(picture, limit) if traits.few_colours else None
-        return encode.palette(picture, limit) if not self.near or traits.may_fit_palette(limit) else None
+        return {"png": encode.png, "exact": encode.exact, "palette": encode.palette}[self.encoder](picture, limit)
 
 
 Group = tuple[Rung, ...]
@@ -96,10 +101,12 @@ def stages(traits: Traits, recipe: Recipe, limits: Limits) -> Iterator[Stage]:
     rest = tuple(quality for quality in qualities if quality not in fine)
     yield from _families([_lossy(lossy, quality, traits, chroma, last=quality == min(qualities)) for quality in fine])
     if palette:
-        yield ((Rung("palette", near=True),),)
+        yield ((Rung("palette", near=LIKELY),),)
     yield from _families([_lossy(lossy, quality, traits, chroma, last=quality == min(qualities)) for quality in rest])
     if chroma:
         yield (_lossy(lossy, min(qualities), traits, False, last=True),)
+    if palette:
+        yield ((Rung("palette", near=POSSIBLE),),)
     if lossy == "jpeg" and "webp" in takes:
         yield ((Rung("webp", min(qualities), after=Rung("jpeg", min(qualities)), within=WEBP_GAIN),),)
 

@@ -61,12 +61,11 @@ class Traits:
         edges = (1 - self.flat_share) * self.picture.width * self.picture.height
         return edges * BYTES_PER_EDGE <= limit or self._whole(self._lossless_sample) <= limit * SAMPLE_EXCESS
 
-    def may_fit_palette(self, limit: int | None) -> bool:
-        """Whether 256 colours are worth offering: they show a drawn picture all but unchanged, and a small sample is small."""
-        if not self.drawn:
-            return False
-        size, close = self._palette_sample
-        return close and (limit is None or self._whole(size) <= limit * SAMPLE_EXCESS)
+    @cached_property
+    def palette_bytes(self) -> float:
+        """About how many bytes 256 colours take, too many rather than too few; infinite where they do not look the same."""
+        size, close = self._palette_sample if self.drawn else (0, False)
+        return self._whole(size) if close else float("inf")
 
     @cached_property
     def coloured_edges(self) -> bool:

@@ -52,7 +52,7 @@ def chosen_by_trying_all(picture: np.ndarray, recipe: Recipe):
             limit = ladder_.limits[rung.mime]
             if rung.after and rung.after.encode(traits, None).byte_count > rung.within * limit:
                 continue
-            outcome = rung.encode(traits, None)
+            outcome = rung.encode(traits, None) if rung.offered(traits, limit) else None
             if outcome is not None and data_url_length(rung.mime, outcome.byte_count) <= recipe.budget:
                 return outcome.data, rung.mime, rung.name, rung.quality
     return None
@@ -255,7 +255,7 @@ def test_on_miss_smallest_gives_the_smallest_of_all_candidates_and_says_so():
     for size in search.sizes:
         traits = search.traits(size)
         for rung in (rung for stage in stages(traits, recipe, search.limits) for group in stage for rung in group):
-            outcome = rung.encode(traits, None)
+            outcome = rung.encode(traits, None) if rung.offered(traits, None) else None
             if outcome is not None:
                 sizes.append(outcome.byte_count)
     assert len(found.data) == min(sizes)
