@@ -70,3 +70,19 @@ def codes(work: Work) -> set[str]:
 def share(pixels: np.ndarray, colour: tuple[int, int, int], within: int = 40) -> float:
     """The part of the picture that has about this colour."""
     return float((np.abs(pixels.astype(int) - colour).max(axis=2) <= within).mean())
+
+
+NOTED: dict[str, bytes] = {
+    "svg_repaired": b'<svg width="9" height="9"/>',
+    "svg_reference_removed": svg('<image href="a.png"/>'),
+    "svg_script_removed": svg("<script/>"),
+    "svg_foreign_removed": svg("<foreignObject/>"),
+    "svg_animation_ignored": svg("<rect><set/></rect>"),
+    "svg_font_replaced": svg("<style>@font-face{font-family:x}</style>"),
+    "svg_text_not_drawn": svg("<text y='50'>\U000f1234</text>"),
+    "svg_image_unreadable": svg(f'<image href="{data_url(b"text")}"/>'),
+    "svg_filter_limited": svg('<filter><feTurbulence numOctaves="99"/></filter>'),
+    "vector_size_assumed": svg('<rect width="9" height="9"/>', ""),
+    "vector_scaled": svg(""),
+}
+"""A source for each note on vectors; `svg_engine_fallback` needs an engine that is missing (tests/pure/test_svg_draw.py)."""

@@ -22,7 +22,7 @@ from pixlane.errors import DeadlineExceeded, EngineMissing, PixlaneError, Render
 from pixlane.imaging.svg.draw_process import Pool, ProcessDied, pool
 from pixlane.recipe import Recipe, Region
 from pixlane.settings import Limits
-from tests.pure.make_svg import codes, drawn, opened, share, svg
+from tests.pure.make_svg import NOTED, codes, drawn, opened, share, svg
 
 GREEN = (0, 128, 0)
 SQUARE = svg('<rect width="100" height="100" fill="green"/>')
@@ -353,3 +353,10 @@ def test_a_vector_is_drawn_at_each_size_and_never_resized() -> None:
         assert share(pixels, (0, 0, 0)) == pytest.approx(0.5)
         assert share(pixels, (255, 255, 255)) == pytest.approx(0.5)
     assert work.opened.prove() is False
+
+
+@pytest.mark.parametrize("code", NOTED)
+def test_each_note_on_vectors_has_a_source_that_raises_it(code: str) -> None:
+    work = opened(NOTED[code])
+    drawn(work)
+    assert code in codes(work)
