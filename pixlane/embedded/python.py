@@ -18,8 +18,16 @@ def module_command(module: str, *arguments: str) -> list[str]:
 
 
 def module_environment(environ: Mapping[str, str], **changes: str) -> dict[str, str]:
-    """The environment for it: a PYTHONPATH keeps at most the entry that holds this package; an empty change removes a name."""
-    kept = {name: value for name, value in environ.items() if name != "PYTHONPATH" and name not in changes}
+    """The environment for it; an empty change removes a name.
+
+    A PYTHONPATH keeps at most the entry that holds this package. Celery's variables, meant for another application, go: they
+    would win over what ours says (`CELERY_BROKER_URL`).
+    """
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if name != "PYTHONPATH" and not name.startswith("CELERY_") and name not in changes
+    }
     entries = [os.path.realpath(entry) for entry in environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
     if PACKAGE_ROOT in entries:
         kept["PYTHONPATH"] = PACKAGE_ROOT

@@ -186,10 +186,8 @@ class Supervisor:
         return False
 
     def _worker_environment(self) -> dict[str, str]:
-        # Celery lets its own variables win over what the application says.
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("CELERY_")}
         return module_environment(
-            environ,
+            os.environ,
             PIXLANE_REDIS_URL=self.url,
             PIXLANE_BROKER_URL="",
             PIXLANE_CACHE_URL="",
