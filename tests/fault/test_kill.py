@@ -1,0 +1,123 @@
+"""Workers are killed in the middle of the work; every job ends in its result all the same."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pixlane import Client
+from pixlane.rendition import Rendition
+from pixlane.settings import Settings, environment_name
+from pixlane.store.keys import Keys
+from tests.embedded.conftest import Valkey, Worker, wait_until
+from tests.embedded.test_client import picture
+
+KEYS = Keys()
+LIMIT_S = 90.0
+SEED = 20_261_130
+
+pytestmark = pytest.mark.timeout(150)
+
+
+class Killer:
+    """Keeps two workers up and kills a parent or a child each time that some more results are there."""
+
+    def __init__(self, start_worker: Callable[..., Worker], results: Callable[[], int], every: int) -> None:
+        self._start = lambda: start_worker(wait=False, concurrency=2)
+        self._results = results
+        self._every = every
+        self._random = random.Random(SEED)
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._live)
+        self.workers: list[Worker] = []
+        self.kills = 0
+
+    def __enter__(self) -> Killer:
+        self.workers = [self._start(), self._start()]
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _live(self) -> None:
+        next_at = self._every
+        while not self._over.wait(0.02):
+            if self._results() < next_at:
+                continue
+            next_at = self._results() + self._every
+            place = self._random.randrange(len(self.workers))
+            victim = self.workers[place]
+            if self.kills % 2 == 0 or not victim.children:
+                victim.kill()
+                self.workers[place] = self._start()
+            else:
+                with suppress(ProcessLookupError):  # ended by itself just now
+                    os.kill(self._random.choice(victim.children), signal.SIGKILL)
+            self.kills += 1
+
+
+def result_count(valkey: Valkey) -> int:
+    return sum(1 for _ in valkey.redis.scan_iter("pixlane:{*}:url:*", count=1000))
+
+
+def test_every_file_of_a_batch_is_done_though_workers_are_killed_in_its_middle(
+    start_worker: Any, valkey: Valkey, quick: Settings, tmp_path: Path
+) -> None:
+    paths = []
+    for number in range(150):
+        path = tmp_path / f"{number}.png"
+        path.write_bytes(picture(number, size=(1700, 900)))
+        paths.append(path)
+    with (
+        Killer(start_worker, lambda: result_count(valkey), every=25) as killer,
+        Client(valkey.url, settings=quick) as client,
+    ):
+        answers = list(client.map(paths))
+    assert sorted(path for path, _ in answers) == sorted(paths)
+    assert [answer for _, answer in answers if not isinstance(answer, Rendition)] == []
+    assert killer.kills >= 4
+    assert valkey.redis.zcard(KEYS.open) == 0
+
+
+PRODUCER = """
+    import sys
+    from pathlib import Path
+    from pixlane import Client
+
+    with Client() as client:
+        for path in sorted(Path(sys.argv[1]).iterdir()):
+            client.submit(path, queue="batch")
+"""
+
+
+def test_what_a_producer_submitted_is_done_though_it_left_and_workers_are_killed(
+    start_worker: Any, valkey: Valkey, quick: Settings, tmp_path: Path
+) -> None:
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    for number in range(100):
+        (folder / f"{number}.png").write_bytes(picture(number, size=(1700, 900)))
+    environment = {**os.environ, environment_name("redis_url"): valkey.url}
+    command = [sys.executable, "-c", textwrap.dedent(PRODUCER), str(folder)]
+    began = time.monotonic()
+    with Killer(start_worker, lambda: result_count(valkey), every=15) as killer:
+        subprocess.run(command, env=environment, cwd=tmp_path, check=True, timeout=LIMIT_S)
+        wait_until(lambda: result_count(valkey) == 100, "100 results", LIMIT_S)
+        wait_until(lambda: valkey.redis.zcard(KEYS.open) == 0, "no job is open", LIMIT_S)
+    assert killer.kills >= 4
+    assert [name for name in valkey.redis.keys("*") if b":err:" in name] == [], "none was put aside by mistake"
+    print(f"{killer.kills} kills, done after {time.monotonic() - began:.1f} s")
