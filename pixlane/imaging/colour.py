@@ -36,7 +36,6 @@ class Colour:
         profile: the ICC profile to convert from, embedded or made from what the header says; None: sRGB, or unknown.
         origin: where the profile came from, in the words of the note.
         broken: the source has a profile that cannot be used.
-        premultiplied: the colours are multiplied by alpha as stored.
         deep: 16 bits are needed until the conversion.
         hdr: "pq" or "hlg"; "" for standard dynamic range.
         primaries: of a high dynamic range source.
@@ -45,7 +44,6 @@ class Colour:
     profile: bytes | None = None
     origin: str = "the embedded profile"
     broken: bool = False
-    premultiplied: bool = False
     deep: bool = False
     hdr: str = ""
     primaries: icc.Primaries = icc.BT2020
@@ -61,13 +59,13 @@ class Colour:
         return self.deep or bool(self.hdr)
 
 
-def from_profile(profile: bytes | None, space: str, *, premultiplied: bool = False) -> Colour:
+def from_profile(profile: bytes | None, space: str) -> Colour:
     """The colour of a source with this embedded profile; `space` is what its numbers are: "RGB", "GRAY" or "CMYK"."""
     if not profile or (space != "CMYK" and icc.is_srgb(profile)):
-        return Colour(premultiplied=premultiplied)
-    if icc.space(profile) != space:
-        return Colour(broken=True, premultiplied=premultiplied)
-    return Colour(profile=profile, premultiplied=premultiplied)
+        return Colour()
+    if icc.space(profile) != space or not icc.is_whole(profile):
+        return Colour(broken=True)
+    return Colour(profile=profile)
 
 
 _PRIMARIES = {1: icc.SRGB, 9: icc.BT2020, 12: icc.DISPLAY_P3}

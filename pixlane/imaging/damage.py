@@ -9,12 +9,13 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from pixlane.errors import CorruptInput, TruncatedInput
 from pixlane.imaging import anatomy
 from pixlane.imaging.work import Work
-from pixlane.probe import isobmff
+from pixlane.probe import isobmff, tiff
 
 if TYPE_CHECKING:
     from pixlane.imaging.decoders.vips import VipsPicture
@@ -112,7 +113,14 @@ class Cure:
 
     def _tiff(self, said: str) -> None:
         self._once("forgive", said)
-        truncated(self.picture.work, None)
+        fraction = _tiff_fraction(self.picture.data, self.picture.work.recipe.page)
+        if "tag" in said and fraction == 1:
+            self.picture.mended("repaired", f"a tag makes no sense and was passed over: {said}")
+            self.picture.fail_on = FORGIVING
+            return
+        if fraction is None or fraction >= 1:
+            raise CorruptInput(f"the picture data is damaged: {said}")
+        truncated(self.picture.work, fraction)
         self.picture.mended("truncated", self.picture.work.notes[-1].text)
         self.picture.fail_on = FORGIVING
 
@@ -157,6 +165,20 @@ def _jpeg_fraction(picture: VipsPicture) -> float | None:
     flat = rows.reshape(rows.shape[0], -1)
     seen = np.flatnonzero((np.abs(flat.astype(np.int16) - GREY) > 1).any(axis=1))
     return round((int(seen[-1]) + 1) / len(flat), 4) if seen.size else 0.0
+
+
+# TIFF -----------------------------------------------------------------------------------------------------------------------
+
+
+def _tiff_fraction(data: bytes, page: int) -> float | None:
+    """The part of the bytes of strips or tiles that lies inside the file; None where the page has none."""
+    pages = tiff.directories(lambda at, size: data[at : at + size], max_values=1 << 20)
+    tags = next(islice(pages, page, None), {})
+    offsets = tags.get(tiff.STRIP_OFFSETS) or tags.get(tiff.TILE_OFFSETS) or ()
+    sizes = tags.get(tiff.STRIP_BYTES) or tags.get(tiff.TILE_BYTES) or ()
+    there = sum(max(0, min(size, len(data) - offset)) for offset, size in zip(offsets, sizes, strict=False))
+    wanted = sum(sizes)
+    return round(there / wanted, 4) if wanted else None
 
 
 # PNG ------------------------------------------------------------------------------------------------------------------------

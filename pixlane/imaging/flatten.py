@@ -28,19 +28,11 @@ def without_alpha(image: pyvips.Image) -> pyvips.Image:
     return image.extract_band(0, n=image.bands - 1)
 
 
-def flatten(image: pyvips.Image, background: tuple[int, ...], premultiplied: bool = False) -> pyvips.Image:
+def flatten(image: pyvips.Image, background: tuple[int, ...]) -> pyvips.Image:
     """8-bit colour with alpha as its last band, onto the background. Flattening before a resize equals resizing premultiplied."""
-    colours = image.bands - 1
-    if colours == 1 and len(set(background)) > 1:
+    if image.bands == 2 and len(set(background)) > 1:
         image = image[0].bandjoin([image[0], image[0], image[1]]).copy(interpretation="srgb")
-        colours = 3
-    onto = [float(level) for level in background[:colours]]
-    if not premultiplied:
-        return image.flatten(background=onto)
-    rest = 255 - image[colours]
-    parts = [image[band] + rest * (onto[band] / 255) for band in range(colours)]
-    joined = parts[0].bandjoin(parts[1:]) if colours > 1 else parts[0]
-    return joined.rint().cast("uchar").copy(interpretation="srgb" if colours > 1 else "b-w")
+    return image.flatten(background=[float(level) for level in background[: image.bands - 1]])
 
 
 def choose_background(work: Work, image: pyvips.Image) -> tuple[int, int, int]:

@@ -33,6 +33,20 @@ def space(profile: bytes) -> str:
     return profile[16:20].decode("latin-1").strip()
 
 
+_NEEDED = {"RGB": ({"rXYZ", "gXYZ", "bXYZ", "rTRC", "gTRC", "bTRC"}, {"A2B0"}), "GRAY": ({"kTRC"}, {"A2B0"})}
+_ANY_TABLE = ({"A2B0"}, {"A2B1"}, {"A2B2"})
+
+
+def is_whole(profile: bytes) -> bool:
+    """Whether the tags that a conversion needs are there and inside the profile; else libvips takes another one unasked."""
+    try:
+        tags = _tags(profile)
+    except struct.error:
+        return False
+    there = {name for name, content in tags.items() if len(content) >= 12}
+    return any(needed <= there for needed in _NEEDED.get(space(profile), _ANY_TABLE))
+
+
 @lru_cache(maxsize=32)
 def is_srgb(profile: bytes) -> bool:
     """Whether the profile means the same numbers as sRGB, within what 8 bits show."""
@@ -98,7 +112,8 @@ def _tags(profile: bytes) -> dict[str, bytes]:
     tags = {}
     for index in range(min(count, 200)):
         name, offset, size = struct.unpack_from(">4sII", profile, HEADER_BYTES + 4 + 12 * index)
-        tags[name.decode("latin-1")] = profile[offset : offset + size]
+        if offset + size <= len(profile):
+            tags[name.decode("latin-1")] = profile[offset : offset + size]
     return tags
 
 

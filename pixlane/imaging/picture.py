@@ -77,7 +77,7 @@ class Picture(ABC):
         fork_guard.enter()
         stored = orient.to_stored(region, self.facts.orientation, self.width, self.height)
         size = orient.turn_size(width, height, self.facts.orientation)
-        image = self._on_background(stored, size) if self.facts.alpha else self._finished(self._pass(stored, size, _as_it_is))
+        image = self._on_background(stored, size) if self.facts.alpha else self._opaque(stored, size)
         if self.facts.orientation != 1:
             image = self._memory(orient.upright(image, self.facts.orientation))
         return image
@@ -97,21 +97,22 @@ class Picture(ABC):
             self._kept = image
         return not self._mended and (not self.facts.alpha or flatten.least_alpha(image) == flatten.OPAQUE)
 
-    def _on_background(self, stored: Region, size: tuple[int, int]) -> pyvips.Image:
-        """Most pictures with an alpha channel do not use it: look at the finished one, and go again where it does."""
-        image = self._pass(stored, size, self._srgb if self.colour.needs_depth else _as_it_is)
-        least = flatten.least_alpha(image)
-        if least == flatten.OPAQUE:
-            return self._finished(self._memory(flatten.without_alpha(image)))
-        background = flatten.choose_background(self.work, self._srgb(image))
-        if least >= flatten.NEARLY_OPAQUE:
-            return self._memory(flatten.flatten(self._srgb(image), background, self.colour.premultiplied))
-        return self._pass(stored, size, lambda image: flatten.flatten(self._srgb(image), background, self.colour.premultiplied))
-
-    def _finished(self, image: pyvips.Image) -> pyvips.Image:
-        """In sRGB; in memory again where that took a conversion."""
+    def _opaque(self, stored: Region, size: tuple[int, int]) -> pyvips.Image:
+        image = self._pass(stored, size, _as_it_is)
         converted = self._srgb(image)
         return image if converted is image else self._memory(converted)
+
+    def _on_background(self, stored: Region, size: tuple[int, int]) -> pyvips.Image:
+        """Most pictures with an alpha channel do not use it: look at the finished one, and go again where it does."""
+        early, late = (self._srgb, _as_it_is) if self.colour.needs_depth else (_as_it_is, self._srgb)
+        image = self._pass(stored, size, early)
+        least = flatten.least_alpha(image)
+        if least == flatten.OPAQUE:
+            return self._memory(late(self._memory(flatten.without_alpha(image))))
+        background = flatten.choose_background(self.work, late(image))
+        if least >= flatten.NEARLY_OPAQUE:
+            return self._memory(flatten.flatten(late(image), background))
+        return self._pass(stored, size, lambda image: flatten.flatten(self._srgb(image), background))
 
     def _pass(self, stored: Region, size: tuple[int, int], prepare: Callable[[pyvips.Image], pyvips.Image]) -> pyvips.Image:
         """One pass over the stored pixels: load, crop, 8 bits, prepare, resize. A picture in memory."""
@@ -133,8 +134,7 @@ class Picture(ABC):
         return colour.to_8bit(image, self.colour)
 
     def _srgb(self, image: pyvips.Image) -> pyvips.Image:
-        done = self.colour.needs_depth and image.format == "uchar"  # what needed its depth was converted before
-        return image if done else colour.to_srgb(self.work, image, self.colour)
+        return colour.to_srgb(self.work, image, self.colour)
 
     def _memory(self, image: pyvips.Image) -> pyvips.Image:
         # `copy_memory` of an image that wraps an array gives the same memory and forgets whose it is; `copy` makes it write.

@@ -21,8 +21,14 @@ Read = Callable[[int, int], bytes]  # offset, length
 Tags = dict[int, tuple[Any, ...]]
 
 
-def directories(read: Read, start: int = 0) -> Iterator[Tags]:
-    """The tags of each directory: tag number to whole-number values. Stops where the chain ends, loops or makes no sense."""
+def directories(read: Read, start: int = 0, *, max_values: int = MAX_VALUES) -> Iterator[Tags]:
+    """The tags of each directory: tag number to whole-number values. Stops where the chain ends, loops or makes no sense.
+
+    Args:
+        read: gives bytes at an offset, fewer where there are no more.
+        start: where the structure begins.
+        max_values: more values of one tag are not read.
+    """
     head = read(start, 16)
     order = {b"II": "<", b"MM": ">"}.get(head[:2], "")
     if not order or len(head) < 8:
@@ -32,13 +38,13 @@ def directories(read: Read, start: int = 0) -> Iterator[Tags]:
     seen: set[int] = set()
     while offset and offset not in seen and len(seen) < MAX_DIRECTORIES:
         seen.add(offset)
-        tags, offset = _directory(read, start, offset, order, big)
+        tags, offset = _directory(read, start, offset, order, big, max_values)
         if tags is None:
             return
         yield tags
 
 
-def _directory(read: Read, start: int, offset: int, order: str, big: bool) -> tuple[Tags | None, int]:
+def _directory(read: Read, start: int, offset: int, order: str, big: bool, max_values: int) -> tuple[Tags | None, int]:
     counter, entry = ("Q", 20) if big else ("H", 12)
     width = struct.calcsize(counter)
     raw = read(start + offset, width)
@@ -54,7 +60,7 @@ def _directory(read: Read, start: int, offset: int, order: str, big: bool) -> tu
         (values,) = struct.unpack_from(order + ("Q" if big else "I"), block, entry * index + 4)
         if kind in _SIZES and values:
             inline = block[entry * index + (12 if big else 8) : entry * (index + 1)]
-            tags[tag] = _values(read, start, inline, kind, min(values, MAX_VALUES), order, big)
+            tags[tag] = _values(read, start, inline, kind, min(values, max_values), order, big)
     tail = block[entry * count :]
     following = struct.unpack(order + ("Q" if big else "I"), tail)[0] if len(tail) == (8 if big else 4) else 0
     return tags, following

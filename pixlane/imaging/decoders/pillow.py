@@ -145,7 +145,7 @@ class PillowPicture(Picture):
         elif self.name == "png":
             colours, orientation = header.png_colour(parts, profile, _space(image.mode)), _orientation(image)
         else:
-            colours = colour.from_profile(profile, _space(image.mode), premultiplied=image.mode in ("RGBa", "La"))
+            colours = colour.from_profile(profile, _space(image.mode))
             orientation = 1 if self.name == "tiff" else _orientation(image)  # the TIFF plugin has turned it
         facts = Facts(
             mime=work.detected.mime,
@@ -188,10 +188,9 @@ class PillowPicture(Picture):
             return np.asarray(image)
         if mode[0] in "IF":
             return self._numbers(np.asarray(image))
-        grey = mode in ("1", "L", "LA", "La") and not (mode in ("1", "L") and self.facts.alpha)
-        target = (
-            "LA" if mode == "LA" else mode if mode in ("RGBa", "La") else "L" if grey else "RGBA" if self.facts.alpha else "RGB"
-        )
+        grey = mode in ("LA", "La") or (mode in ("1", "L") and not self.facts.alpha)  # a colour key needs RGBA
+        alpha = "A" if self.facts.alpha else ""
+        target = ("L" if grey else "RGB") + alpha
         self._space = "b-w" if grey else "srgb"
         pixels: np.ndarray[Any, Any] = np.asarray(image if mode == target else image.convert(target))
         if self.name in ("bmp", "ico", "cur", "dds") and self.facts.alpha and not pixels[..., -1].any():
