@@ -268,10 +268,10 @@ def _parse(name: str) -> tuple[Family, tuple[float, ...]]:
     kind, *given = name.split(":") if isinstance(name, str) else [repr(name)]
     family = FAMILIES.get(kind)
     if family is None:
-        raise InvalidRecipe(f"unknown size rule {kind!r}; known are {', '.join(FAMILIES)}", actual=str(name))
+        raise InvalidRecipe(f"unknown size_rule {kind!r}; known are {', '.join(FAMILIES)}", actual=str(name))
     if len(given) > len(family.defaults):
         raise InvalidRecipe(
-            f"size rule {name!r} has {len(given)} parameters; {kind} takes at most {len(family.defaults)}",
+            f"size_rule {name!r} has {len(given)} parameters; {kind} takes at most {len(family.defaults)}",
             limit=len(family.defaults),
             actual=len(given),
         )
@@ -285,10 +285,10 @@ def _number(name: str, text: str, low: float) -> float:
         value: float = float(text) if decimal else int(text)
     except ValueError:
         kind = "a number" if decimal else "a whole number"
-        raise InvalidRecipe(f"size rule {name!r}: {text!r} is not {kind}", actual=text) from None
+        raise InvalidRecipe(f"size_rule {name!r}: {text!r} is not {kind}", actual=text) from None
     if not low <= value <= MAX_PARAMETER:
         bound: Any = low if value < low else MAX_PARAMETER
-        raise InvalidRecipe(f"size rule {name!r}: {value} must be between {low} and {MAX_PARAMETER}", limit=bound, actual=value)
+        raise InvalidRecipe(f"size_rule {name!r}: {value} must be between {low} and {MAX_PARAMETER}", limit=bound, actual=value)
     return value
 
 

@@ -167,5 +167,5 @@ def test_a_profile_without_a_published_rule_has_no_price() -> None:
     ],
 )
 def test_a_name_that_is_no_rule_is_refused_with_the_reason(name: str) -> None:
-    with pytest.raises(InvalidRecipe, match="size rule"):
+    with pytest.raises(InvalidRecipe, match="size_rule"):
         sizing.rule(name)
