@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import sys
@@ -65,6 +66,7 @@ def command(
             "unset it, or run `pixlane worker` for that Redis",
             actual=shown(knobs.redis_url),
         )
+    root = None if root is None else os.path.realpath(root)
     # A service manager ends with SIGTERM; leaving is the same then.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with embedded.attach(paths_root=root, concurrency=concurrency) as service:
