@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _REFRESH_PER_S = 8
 _PLAIN_INTERVAL_S = 5.0
+_PLAIN_SILENCE_S = 60.0
 _RATE_WINDOW_S = 15.0
 
 
@@ -68,9 +69,15 @@ def _plain(totals: Totals, name: str) -> Iterator[None]:
     ended, pace = threading.Event(), Pace(totals)
 
     def report() -> None:
+        said, quiet_for_s = "", 0.0
         while not ended.wait(_PLAIN_INTERVAL_S):
             pace.sample()
-            output.say(plain_line(totals, pace, name))
+            line = plain_line(totals, pace, name)
+            quiet_for_s += _PLAIN_INTERVAL_S
+            # A log need not grow while nothing happens, but it must show that somebody is there.
+            if line != said or quiet_for_s >= _PLAIN_SILENCE_S:
+                output.say(line)
+                said, quiet_for_s = line, 0.0
 
     thread = threading.Thread(target=report, daemon=True)
     thread.start()
