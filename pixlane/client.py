@@ -86,11 +86,11 @@ class Client:
 
     def forget(self, sha256: str) -> int:
         """Deletes the source, its results and its errors, and ends its jobs. Returns the number of results."""
-        return self._carry_out(self._service.flows.forget(sha256))
+        return self._carry_out(self._service.purging.forget(sha256))
 
     def purge_all(self) -> int:
         """The same for everything. Returns the number of results."""
-        return self._carry_out(self._service.flows.purge_all())
+        return self._carry_out(self._service.purging.purge_all())
 
     def close(self) -> None:
         self._wakeups.close()
@@ -193,11 +193,11 @@ class AsyncClient:
 
     async def forget(self, sha256: str) -> int:
         await self._open()
-        return await self._carry_out(self._service.flows.forget(sha256))
+        return await self._carry_out(self._service.purging.forget(sha256))
 
     async def purge_all(self) -> int:
         await self._open()
-        return await self._carry_out(self._service.flows.purge_all())
+        return await self._carry_out(self._service.purging.purge_all())
 
     async def close(self) -> None:
         if self._opening is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
@@ -34,9 +34,8 @@ OUTAGE_PATIENCE_S: Final = 10.0
 MAX_RESUBMISSIONS: Final = 5
 """A waiter that finds neither result nor record submits again, so often."""
 
-SCAN_COUNT: Final = 1000
-"""Keys that a server looks at in one step of a purge."""
 
+Role = Literal["ledger", "cache"]
 
 # Steps -----------------------------------------------------------------------------------------------------------------
 
@@ -45,7 +44,7 @@ SCAN_COUNT: Final = 1000
 class Ask:
     """Send commands to a role; the answer is the list of replies."""
 
-    role: Literal["ledger", "cache"]
+    role: Role
     commands: Sequence[Command]
     atomic: bool = False
 
@@ -236,29 +235,6 @@ class Flows:
             yield Pause(interval if left is None else min(interval, left))
             interval = min(2 * interval, LAST_POLL_S)
 
-    def forget(self, sha256: str) -> Flow[int]:
-        """Ends the jobs of a source and deletes it, its results and its errors. Returns the number of results."""
-        pattern = f"{_literal(self.keys.prefix)}:*{check_sha256(sha256)}*"
-        names = yield from self._scan("ledger", pattern)
-        yield Ask("ledger", [ledger.forget(self.keys, sha256, self._job_keys(names), self.settings)])
-        # Neither the mark that the step before left, nor what the cache holds: that is counted below.
-        yield from self._delete("ledger", [name for name in names if name.startswith(self.keys.outcome(""))])
-        return (yield from self._delete_results(pattern))
-
-    def purge_all(self) -> Flow[int]:
-        """The same for every source."""
-        pattern = f"{_literal(self.keys.prefix)}:*"
-        names = yield from self._scan("ledger", pattern)
-        by_sha256: dict[str, list[str]] = {}
-        for key in self._job_keys(names):
-            by_sha256.setdefault(key.partition("-")[0], []).append(key)
-        for sha256, job_keys in by_sha256.items():
-            yield Ask("ledger", [ledger.forget(self.keys, sha256, job_keys, self.settings)])
-        kept = (self.keys.queues, self.keys.workers)
-        rest = [name for name in names if name not in kept and not name.endswith(":forgotten") and not _is_result(name)]
-        yield from self._delete("ledger", rest)
-        return (yield from self._delete_results(pattern))
-
     def _fetch(self, order: Order) -> list[Command]:
         return results.fetch(self.keys, order.job.sha256, order.job.fingerprint, self.settings)
 
@@ -285,29 +261,6 @@ class Flows:
         yield from self.place(order, source.data)
         return None
 
-    def _job_keys(self, names: Iterable[str]) -> list[str]:
-        start = self.keys.job("")
-        return [name.removeprefix(start) for name in names if name.startswith(start)]
-
-    def _scan(self, role: Literal["ledger", "cache"], pattern: str) -> Flow[list[str]]:
-        """Every key of that form. SCAN and no index: what is to be deleted must be found though an index was evicted."""
-        names: set[str] = set()
-        cursor = b"0"
-        while True:
-            ((cursor, found),) = yield Ask(role, [("SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_COUNT)])
-            names.update(name.decode() for name in found)
-            if cursor == b"0":
-                return sorted(names)
-
-    def _delete(self, role: Literal["ledger", "cache"], names: Sequence[str]) -> Flow[None]:
-        for start in range(0, len(names), SCAN_COUNT):
-            yield Ask(role, [("UNLINK", name) for name in names[start : start + SCAN_COUNT]])
-
-    def _delete_results(self, pattern: str) -> Flow[int]:
-        names = [name for name in (yield from self._scan("cache", pattern)) if _is_result(name)]
-        yield from self._delete("cache", names)
-        return sum(":url:" in name for name in names)
-
 
 def make_order(given: Given, source: Source, recipe: Recipe, queue: str) -> Order:
     return Order(given, source.data is None, Job.of(source.sha256, recipe, source.path), queue)
@@ -327,15 +280,3 @@ def check_sha256(sha256: str) -> str:
 
 def _parts(replies: Sequence[Any], size: int) -> list[Sequence[Any]]:
     return [replies[start : start + size] for start in range(0, len(replies), size)]
-
-
-_RESULT = re.compile(r":\{[0-9a-f]{64}\}:(url|meta|err):[^:]+$")
-
-
-def _is_result(name: str) -> bool:
-    return _RESULT.search(name) is not None
-
-
-def _literal(text: str) -> str:
-    """The text in a pattern of Redis, where none of its characters means anything."""
-    return re.sub(r"([\[\]*?\\^])", r"\\\1", text)

@@ -6,6 +6,7 @@ the first is under way the second joins it, afterwards it is found in the store.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from pixlane.errors import PixlaneError, StoreUnavailable
 from pixlane.flows import Flow, Flows, Found, Give, Order, Patience, Pause, Watch, check_queue, make_order
 from pixlane.recipe import Recipe
 from pixlane.rendition import Rendition
-from pixlane.settings import KIB, MIB
+from pixlane.settings import MIB
 from pixlane.sources import Given, Source
 from pixlane.store import ledger
 from pixlane.store.ledger import Message
@@ -31,6 +32,10 @@ CHUNK_MS: Final = 250.0
 CHUNK_IMAGES: Final = 32
 SMALL_MS: Final = 60.0
 """An image whose expected work is at most SMALL_MS shares a message with others, up to CHUNK_MS and CHUNK_IMAGES."""
+
+BASE_MS: Final = 3.0
+MS_PER_MEGAPIXEL: Final = 25.0
+"""Expected work: a PNG screenshot of 2 MP takes about 55 ms, a JPEG half of that."""
 
 SURVEY_IMAGES: Final = 16
 """Jobs that are looked at in one round trip; their results come with it."""
@@ -216,5 +221,10 @@ def chunks(messages: Iterable[tuple[Message, float]]) -> Iterator[list[Message]]
 
 
 def expected_ms(source: Source) -> float:
-    """Roughly what one core needs for it: 3 ms, and 0.25 ms for each KiB of the source."""
-    return 3.0 + 0.25 * source.byte_count / KIB
+    """Roughly what one core needs for it, from the size in its header; a picture whose header does not say goes alone."""
+    from pixlane.probe import probe
+
+    header = probe(source.head)
+    if header.width is None or header.height is None:
+        return math.inf
+    return BASE_MS + MS_PER_MEGAPIXEL * header.width * header.height / 1e6

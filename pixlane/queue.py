@@ -1,7 +1,7 @@
 """The Celery application that producers and workers share: broker, queues, delivery rules.
 
 Celery only carries the messages. What is owed stands in the ledger, results stand in the store, and a message that is lost or
-delivered twice costs a moment: `docs/delivery.md` has the failure modes behind each line here.
+delivered twice costs a moment.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from pixlane import settings as knobs
 from pixlane.errors import InvalidArgument
 from pixlane.flows import Flow, Flows, Found, Order
 from pixlane.mapping import Mapping
+from pixlane.purging import Purging
 from pixlane.recipe import Recipe
 from pixlane.settings import Settings
 from pixlane.sources import Given
@@ -57,6 +58,7 @@ class Service:
             self.settings = replace(self.settings, redis_url=self._attachment.url, broker_url="", cache_url="")
         self.servers = Servers.of(self.settings, self._url)
         self.flows = Flows(self.settings, one_server=self.servers.cache == self.servers.ledger)
+        self.purging = Purging(self.settings)
 
     def by_path(self, given: Given) -> bool:
         """Whether the path of this source travels, and not its bytes."""

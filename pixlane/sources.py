@@ -17,6 +17,7 @@ from pixlane.errors import InvalidArgument, NotAFile, PathNotAllowed, SourceMiss
 from pixlane.settings import Settings
 
 BLOCK_BYTES = settings.MIB
+HEAD_BYTES = 64 * settings.KIB
 
 Given = bytes | bytearray | memoryview | str | os.PathLike[str]
 """What a caller may name as a source: its bytes, or the path of a file."""
@@ -24,10 +25,11 @@ Given = bytes | bytearray | memoryview | str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Source:
-    """A source that a client is about to ask for. One of `data` and `path` is what travels to the worker."""
+    """A source that a client is about to ask for. One of `data` and `path` is what travels; `head` holds the first bytes."""
 
     sha256: str
     byte_count: int
+    head: bytes
     data: bytes | None
     path: str | None
 
@@ -41,19 +43,20 @@ def identify(given: Given, limit: int, *, by_path: bool = False) -> Iterator[Sou
     if isinstance(given, (bytes, bytearray, memoryview)):
         data = bytes(given)
         _check_size(len(data), limit)
-        yield Source(hashlib.sha256(data).hexdigest(), len(data), data, None)
+        yield Source(hashlib.sha256(data).hexdigest(), len(data), data[:HEAD_BYTES], data, None)
         return
     if not isinstance(given, (str, os.PathLike)):
         raise InvalidArgument(f"a source is a path or bytes, got {type(given).__name__}")
     path = os.path.abspath(given)
-    digest, kept, byte_count = hashlib.sha256(), [], 0
+    digest, kept, byte_count, head = hashlib.sha256(), [], 0, b""
     for block in blocks(path, limit):
         digest.update(block)
         byte_count += len(block)
+        head = head or block[:HEAD_BYTES]
         if not by_path:
             kept.append(block)
         yield None
-    yield Source(digest.hexdigest(), byte_count, *((None, path) if by_path else (b"".join(kept), None)))
+    yield Source(digest.hexdigest(), byte_count, head, *((None, path) if by_path else (b"".join(kept), None)))
 
 
 def blocks(path: str, limit: int, *, follow: bool = True) -> Iterator[bytes]:
