@@ -58,7 +58,7 @@ FORMATS: dict[str, Format] = {
             ("vips", "pillow"),
             "Colour by cICP, iCCP, sRGB, gAMA and cHRM; palette and colour-key transparency; eXIf orientation; APNG frames",
             "16 bits, transparency, profile, metadata, frames left out, wrong check sums, data after IEND",
-            f"{_TRUNCATED}; Apple's CgBI variant",
+            _TRUNCATED,
             pages="APNG frame, as shown",
             aliases=("image/apng", "image/x-png", "image/vnd.mozilla.apng"),
         ),
@@ -231,6 +231,12 @@ FORMATS: dict[str, Format] = {
         Format("qoi", "image/qoi", ("qoi",), ("pillow",), "RGB and RGBA", "Transparency", _TRUNCATED),
         Format("sgi", "image/sgi", ("sgi", "rgb", "rgba", "bw"), ("pillow",), "8 bits", "Transparency", _TRUNCATED),
         # Named, so that the error can say what it is.
+        Format(
+            "cgbi",
+            "image/x-apple-cgbi",
+            refused="this is Apple's variant of PNG from an app bundle: send the original, or convert it with "
+            "`xcrun pngcrush -revert-iphone-optimizations`",
+        ),
         Format("jxl", "image/jxl", ("jxl",)),
         Format("jxr", "image/jxr", ("jxr", "wdp", "hdp"), aliases=("image/vnd.ms-photo",)),
         Format("jls", "image/jls", ("jls",)),
@@ -296,6 +302,7 @@ _ANY4 = b"\x00\x00\x00\x00"
 _ALL4 = b"\xff\xff\xff\xff"
 
 SIGNATURES = (
+    Signature("cgbi", b"\x89PNG\r\n\x1a\n" + _ANY4 + b"CgBI", mask=_ALL4 * 2 + _ANY4 + _ALL4),
     Signature("png", b"\x89PNG\r\n\x1a\n"),
     Signature("jls", b"\xff\xd8\xff\xf7"),
     Signature("jpeg", b"\xff\xd8\xff"),

@@ -208,6 +208,7 @@ def _gif(data: bytes) -> Anatomy:
             at = _gif_blocks(data, at + 2)
         elif kind == 0x2C and at + 10 <= len(data):
             flags = data[at + 9]
+            found.parts.setdefault(b"first frame", data[at + 1 : at + 9])
             at = _gif_blocks(data, at + 11 + (3 << (flags & 7) + 1 if flags & 0x80 else 0))
             found.frames = (found.frames or 0) + (at > 0)
         else:

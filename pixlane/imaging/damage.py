@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FORGIVING = "none"
 PIECE_BYTES = 1 << 20
+STEP_BYTES = 64
 GREY = 128  # what libjpeg gives for blocks that are not there
 END_OF_IMAGE = b"\xff\xd9"
 
@@ -46,6 +47,28 @@ def check_header(work: Work, name: str, said: str) -> None:
 
 
 _SHORTEST = {"png": 57, "gif": 14, "jpeg": 100}
+
+
+def cut_to_whole_chunks(work: Work) -> None:
+    """A WebP that ends early behind its pixels, without what is cut off; browsers show it."""
+    data = work.data
+    if work.detected.name != "webp" or len(data) < 12 or 8 + struct.unpack_from("<I", data, 4)[0] <= len(data):
+        return
+    chunks = [(kind, data[at : at + size]) for kind, at, size in anatomy.riff_chunks(data)]
+    names = {kind for kind, _ in chunks}
+    if not names & {b"VP8 ", b"VP8L", b"ANMF"}:
+        return
+    body = b""
+    for kind, content in chunks:
+        if kind == b"VP8X":
+            flags = sum(bit for bit, needed in _WEBP_FLAGS if needed in names)
+            content = bytes([content[0] & (0xFF - 0x2C) | flags]) + content[1:]
+        body += kind + struct.pack("<I", len(content)) + content + bytes(len(content) % 2)
+    work.data = b"RIFF" + struct.pack("<I", 4 + len(body)) + b"WEBP" + body
+    work.note("repaired", "the file ends early, behind the pixels")
+
+
+_WEBP_FLAGS = ((0x20, b"ICCP"), (0x08, b"EXIF"), (0x04, b"XMP "))
 
 
 class Cure:
@@ -209,22 +232,24 @@ def _rebuilt_png(data: bytes) -> tuple[bytes, int, int]:
 
 
 def _image_data(data: bytes) -> Iterator[bytes]:
-    """The content of the IDAT chunks, the last one as far as it goes."""
-    at = len(anatomy.PNG_SIGNATURE)
+    """The bare deflate data of the IDAT chunks, the last one as far as it goes."""
+    at, head = len(anatomy.PNG_SIGNATURE), 2
     while at + 8 <= len(data):
         length = int.from_bytes(data[at : at + 4], "big")
         kind = data[at + 4 : at + 8]
         if kind == b"IEND":
             return
         if kind == b"IDAT":
-            yield data[at + 8 : min(at + 8 + length, len(data))]
+            content = data[at + 8 : min(at + 8 + length, len(data))]
+            yield content[head:]
+            head = max(0, head - len(content))
         at += 12 + length
 
 
 def _inflated(stream: Iterator[bytes]) -> Iterator[bytes]:
-    unpack = zlib.decompressobj()
-    for compressed in stream:
-        rest = compressed
+    unpack = zlib.decompressobj(-15)  # without its head, the check sum at the end is not asked
+    # Where the data turns bad, what the same call gave before is lost: so the calls are small.
+    for rest in (compressed[at : at + STEP_BYTES] for compressed in stream for at in range(0, len(compressed), STEP_BYTES)):
         while rest and not unpack.eof:
             try:
                 yield unpack.decompress(rest, PIECE_BYTES)

@@ -53,8 +53,6 @@ def probe(source: bytes | BinaryIO, *, name: str | None = None) -> Probe:
         width, height, orientation, alpha, frames = read(reader)
     except (struct.error, IndexError, ValueError):
         return Probe(found)
-    if width <= 0 or height <= 0:
-        return Probe(found)
     if orientation in TURNED:
         width, height = height, width
     return Probe(found, width, height, orientation, alpha, frames)
@@ -153,6 +151,8 @@ def _webp(read: _Reader) -> Found:
             orientation = _exif(read, at + 8 + (6 if body[:6] == b"Exif\0\0" else 0))
             break
         at += 8 + length + length % 2
+    if size == (0, 0):
+        raise ValueError("no picture chunk")
     return *size, orientation, alpha, frames or None
 
 
@@ -175,7 +175,7 @@ def _bmff(read: _Reader) -> Found:
         size, kind = struct.unpack(">I4s", head)
         if kind == b"meta":
             items = isobmff.items(read(at, min(size or META_BYTES, META_BYTES)))
-            if items is None:
+            if items is None or not items.width:
                 break
             sequence = b"avis" in read(8, 24) or b"msf1" in read(8, 24)
             return *items.upright, 1, items.alpha, None if sequence else items.count or None

@@ -16,7 +16,7 @@ class Items:
     """What the `meta` box says.
 
     Attributes:
-        width, height: of the primary picture as coded, px; 0 where it does not say.
+        width, height: of the primary picture before its rotation, px; 0 where it does not say.
         turns: quarter turns counter-clockwise.
         mirror: 0: top and bottom change places; 1: left and right; None: no mirror.
         bits: per channel; 0 where it does not say.
@@ -96,6 +96,9 @@ def _meta(data: bytes, at: int, end: int) -> Items:
 def _apply(found: Items, data: bytes, kind: bytes, at: int, end: int) -> None:
     if kind == b"ispe":
         found.width, found.height = _int(data, at + 4, 4), _int(data, at + 8, 4)
+    elif kind == b"clap" and _int(data, at + 4, 4) and _int(data, at + 12, 4):
+        found.width = round(_int(data, at, 4) / _int(data, at + 4, 4))
+        found.height = round(_int(data, at + 8, 4) / _int(data, at + 12, 4))
     elif kind == b"irot":
         found.turns = _int(data, at, 1) & 3
     elif kind == b"imir":

@@ -16,7 +16,7 @@ from pixlane.rendition import NOTE_CODES
 
 PNG = b"\x89PNG\r\n\x1a\n"
 RED, GREEN, BLUE, WHITE, BLACK = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255), (0, 0, 0)
-LOSSLESS = Recipe(accept=("image/png",))
+LOSSLESS = Recipe(accept=("image/png",), target_bytes=4 << 20)
 
 
 def encode(image: Image.Image, form: str, **options: Any) -> bytes:

@@ -29,7 +29,8 @@ def open_source(work: Work) -> Opened:
     """The source, opened by the first engine that can. Raises what the first engine said where none can."""
     found = work.detected
     if not found.engines:
-        raise UnsupportedFormat(f"{found.name} ({found.mime}) is not decoded; convert it to PNG or JPEG first", actual=found.mime)
+        advice = found.refused or "convert it to PNG or JPEG first"
+        raise UnsupportedFormat(f"{found.name} ({found.mime}) is not decoded; {advice}", actual=found.mime)
     _check_header(work)
     refusals: list[PixlaneError] = []
     for engine in found.engines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any
 
 from pixlane.errors import CorruptInput, EngineMissing, UnsupportedFormat
@@ -35,10 +36,6 @@ SHARP_FACTOR = 1.6
 NUMBERS = ("uchar", "ushort")  # what needs no look at its range
 TWELVE_BITS = 1 << 12
 OLD_JPEG = (6,)
-CGBI = (
-    "this is Apple's CgBI variant of PNG, as app bundles hold it; send the original, "
-    "or convert it with `xcrun pngcrush -revert-iphone-optimizations`"
-)
 
 
 def open_vips(work: Work) -> VipsPicture:
@@ -48,6 +45,7 @@ def open_vips(work: Work) -> VipsPicture:
     except (ImportError, OSError) as error:
         raise EngineMissing(f"pyvips is not usable: {error}") from error
     name = work.detected.name
+    damage.cut_to_whole_chunks(work)
     parts = anatomy.dissect(name, work.data)
     _refuse(work, name, parts)
     options: dict[str, Any] = {}
@@ -74,6 +72,7 @@ class VipsPicture(Picture):
         self.cure = damage.Cure(self)
         self.bands = image.bands
         self._small: bool | None = None
+        self.uncovered = _uncovered(name, image, parts, options)
         self.exotic = image.format not in NUMBERS and image.interpretation not in colour.LAB
         fields = set(image.get_fields())
         profile = image.get(colour.PROFILE_FIELD) if colour.PROFILE_FIELD in fields else None
@@ -97,6 +96,8 @@ class VipsPicture(Picture):
         image = _load(self.name, self.data, options, self.fail_on)
         if self.exotic or self._is_small_in_16_bits(image):
             image = self._in_range(image)
+        if self.uncovered is not None:
+            image = image.crop(*self.uncovered).bandjoin(255).embed(self.uncovered[0], self.uncovered[1], self.width, self.height)
         wanted = (4 if image.interpretation == "cmyk" else 3 if self.bands >= 3 else 1) + self.facts.alpha
         return image.extract_band(0, n=wanted) if image.bands > wanted else image
 
@@ -140,14 +141,21 @@ def _load(name: str, data: bytes, options: dict[str, Any], fail_on: str) -> pyvi
 
 def _refuse(work: Work, name: str, parts: Anatomy) -> None:
     """What libvips would open without a word and show wrongly."""
-    if name == "png" and b"CgBI" in parts.parts:
-        raise UnsupportedFormat(CGBI)
     if name == "png" and parts.frames and (work.recipe.page or b"first fcTL" not in parts.parts):
         raise UnsupportedFormat("libvips reads only the first picture of an animated PNG")
     if name == "tiff" and header.tiff_tags(work.data, work.recipe.page).get(tiff.COMPRESSION) == OLD_JPEG:
         raise UnsupportedFormat("libvips reads no old-style JPEG in TIFF")
     if name == "avif" and isobmff.has_sequence(work.data):
         raise UnsupportedFormat("libvips reads no AVIF sequences")
+
+
+def _uncovered(name: str, image: pyvips.Image, parts: Anatomy, options: dict[str, Any]) -> tuple[int, int, int, int] | None:
+    """Left, top, width and height of a first GIF frame that leaves a part of the canvas clear; libvips makes that part black."""
+    if name != "gif" or options.get("page") or image.hasalpha() or b"first frame" not in parts.parts:
+        return None
+    left, top, width, height = struct.unpack("<4H", parts.parts[b"first frame"])
+    inside = left + width <= image.width and top + height <= image.height and width > 0 and height > 0
+    return (left, top, width, height) if inside and (width, height) != (image.width, image.height) else None
 
 
 def _pages(image: pyvips.Image) -> int:
@@ -166,7 +174,7 @@ def _facts(work: Work, name: str, image: pyvips.Image, fields: set[str], parts: 
         height=height,
         frames=parts.frames if name == "png" and parts.frames else _pages(image),
         bits=_bits(image, fields),
-        alpha=bool(image.hasalpha()),
+        alpha=bool(image.hasalpha()) or _uncovered(name, image, parts, {"page": work.recipe.page}) is not None,
         orientation=orientation,
         lossless=name in LOSSLESS or (name == "webp" and b"VP8L" in parts.parts),
         trailing_bytes=parts.trailing_bytes(len(work.data)),
