@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 PNG_LEVEL = 3  # half the time of level 6 for 3 to 9 % more bytes on screenshots
 PALETTE_LEVEL = 6  # of the indices only: a third of the data
 PALETTE_EFFORT = 1
-MAX_COLOURS = 256
 WEBP_EFFORT = 2  # 15 to 25 % smaller than 0, half the time of 4
 WEBP_LOSSLESS_EFFORT = 0
 
@@ -69,7 +68,7 @@ def exact(picture: pyvips.Image, limit: int | None) -> Outcome | None:
 
     Through numpy and Pillow: the quantizer of libvips moves colours by a level even where there are few.
     """
-    found = colours(picture)
+    found = _colours(picture)
     if found is None:
         return None
     import numpy
@@ -85,14 +84,14 @@ def exact(picture: pyvips.Image, limit: int | None) -> Outcome | None:
     return Outcome(data if limit is None or len(data) <= limit else b"", len(data))
 
 
-def colours(picture: pyvips.Image) -> numpy.ndarray[Any, numpy.dtype[numpy.uint32]] | None:
+def _colours(picture: pyvips.Image) -> numpy.ndarray[Any, numpy.dtype[numpy.uint32]] | None:
     """The colours as 0xRRGGBB in ascending order; None where there are more than 256."""
     import numpy
 
     seen = numpy.zeros(1 << 24, numpy.bool_)
     seen[_packed(picture)] = True
     found = numpy.flatnonzero(seen).astype(numpy.uint32)
-    return found if len(found) <= MAX_COLOURS else None
+    return found if len(found) <= 256 else None
 
 
 def _packed(picture: pyvips.Image) -> numpy.ndarray[Any, numpy.dtype[numpy.uint32]]:

@@ -66,7 +66,7 @@ class _Ladder:
         self.shown = shown
         self.sizes = sizes
         self.limits = {mime: bytes_that_fit(work.recipe.budget, mime) for mime in encode.MIME.values()}
-        self.top = Traits(_lone_grey(opened.draw(shown, *sizes[0])))
+        self.top = _lone_grey(opened.draw(shown, *sizes[0]))
 
     def halve(self) -> Encoded | None:
         """The first that fits, size after size."""
@@ -189,19 +189,15 @@ def _encoded(traits: Traits, rung: Rung, data: bytes) -> Encoded:
     return Encoded(data, rung.mime, traits.picture.width, traits.picture.height, rung.name, rung.quality)
 
 
-def _lone_grey(picture: pyvips.Image) -> pyvips.Image:
+def _lone_grey(picture: pyvips.Image) -> Traits:
     """One band where three are equal: a third of the work, and no colour to smear."""
-    if picture.bands != 3:
-        return picture
-    row = picture.crop(0, picture.height // 2, picture.width, 1)
-    if not (_all_grey(bytes(row.write_to_memory())) and _all_grey(bytes(picture.write_to_memory()))):
-        return picture
-    return picture[0].copy(interpretation="b-w").copy_memory()
-
-
-def _all_grey(pixels: bytes) -> bool:
-    red = pixels[0::3]
-    return red == pixels[1::3] and red == pixels[2::3]
+    traits = Traits(picture)
+    if picture.bands != 3 or not traits.grey:
+        return traits
+    pixels = bytes(picture.write_to_memory())
+    if not pixels[0::3] == pixels[1::3] == pixels[2::3]:
+        return traits
+    return Traits(picture[0].copy(interpretation="b-w").copy_memory())
 
 
 def _unreachable(work: Work, found: Encoded) -> TargetUnreachable:

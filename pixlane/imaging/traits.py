@@ -1,4 +1,7 @@
-"""What a picture is like, judged on a sixteenth of its rows: drawn or photographed, coloured text, how large as JPEG."""
+"""What a picture is like, judged on a sixteenth of its rows: drawn or photographed, coloured text, how large as what.
+
+The few rows are looked at with Pillow: for so little data the pipelines of libvips cost more than the work in them.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pyvips
+    from PIL import Image
 
 ROW_STEP = 16  # one row of so many is looked at
 STRIP_PX = 16  # rows of a strip of the sample: whole JPEG blocks with subsampled colour, whole lines of text
+MAX_COLOURS = 256
+
 DRAWN_FLAT_SHARE = 0.5  # of the pixels equal the left neighbour exactly: photographs 0.02 to 0.48, screenshots 0.53 to 0.98
 BYTES_PER_EDGE = 0.65  # of a lossless coding per pixel that differs from its neighbour: 1.2 to 3.2 on real screenshots
 SAMPLE_EXCESS = 4.0  # what strips may cost more than their share of the whole: 0.7 to 3.7 times, most for the smallest files
@@ -18,9 +24,6 @@ EDGE_LEVELS = 40  # a step in Cb or Cr that 4:2:0 visibly smears
 EDGE_SHARE = 0.002  # of the pixels with such a step: coloured text or lines
 PALETTE_LEVELS = 16  # what a palette may be off by ...
 PALETTE_SHARE = 0.01  # ... at this share of the pixels: JPEG at quality 70 is off by as much
-
-# Rows of ITU-R BT.601: the two colour differences of JPEG, of a difference of two RGB pixels.
-CB_CR = [[-0.168736, -0.331264, 0.5], [0.5, -0.418688, -0.081312]]
 
 
 @dataclass(frozen=True)
@@ -30,29 +33,37 @@ class Traits:
     picture: pyvips.Image
 
     @cached_property
-    def _rows(self) -> pyvips.Image:
-        top = min(ROW_STEP // 2, self.picture.height - 1)
-        rows = self.picture.crop(0, top, self.picture.width, self.picture.height - top)
-        return rows.subsample(1, min(ROW_STEP, rows.height)).copy_memory()
-
-    @cached_property
-    def _steps(self) -> tuple[pyvips.Image, pyvips.Image]:
-        """The sampled rows without their first pixel, and without their last: neighbours lie upon one another."""
-        rows, width = self._rows, self._rows.width
-        return rows.crop(1, 0, width - 1, rows.height), rows.crop(0, 0, width - 1, rows.height)
-
-    @cached_property
     def flat_share(self) -> float:
         """Share of pixels that equal their left neighbour in every band."""
         if self.picture.width < 2:
             return 1.0
-        right, left = self._steps
-        return float((right == left).bandand().avg()) / 255
+        steps = _largest(_steps(self._rows)).histogram()
+        return steps[0] / sum(steps)
 
     @cached_property
     def drawn(self) -> bool:
         """A screenshot, text or line art, rather than a photograph."""
         return self.flat_share >= DRAWN_FLAT_SHARE
+
+    @cached_property
+    def grey(self) -> bool:
+        """Whether the red, green and blue of the sampled rows are equal, or there is one band anyway."""
+        bands = [band.tobytes() for band in self._rows.split()]
+        return all(band == bands[0] for band in bands[1:])
+
+    @cached_property
+    def few_colours(self) -> bool:
+        """Whether the sampled rows have at most 256 colours."""
+        return self._rows.getcolors(MAX_COLOURS) is not None
+
+    @cached_property
+    def coloured_edges(self) -> bool:
+        """Coloured text or lines that 4:2:0 would smear."""
+        if self.picture.bands != 3 or self.picture.width < 2 or not self.drawn:
+            return False
+        _, blue, red = _steps(self._rows.convert("YCbCr")).split()
+        steps = _largest_of(blue, red).histogram()
+        return sum(steps[EDGE_LEVELS + 1 :]) / sum(steps) >= EDGE_SHARE
 
     def may_fit_lossless(self, limit: int | None) -> bool:
         """Whether a lossless coding is worth offering: drawn, and with few edges or a small sample for that many bytes."""
@@ -61,20 +72,26 @@ class Traits:
         edges = (1 - self.flat_share) * self.picture.width * self.picture.height
         return edges * BYTES_PER_EDGE <= limit or self._whole(self._lossless_sample) <= limit * SAMPLE_EXCESS
 
+    def jpeg_bytes(self, quality: int, full_chroma: bool) -> float:
+        """About how many bytes a JPEG has; within 10 % for most pictures."""
+        from pixlane.imaging import encode
+
+        return self._whole(encode.jpeg(self._strips, None, quality, full_chroma).byte_count)
+
     @cached_property
     def palette_bytes(self) -> float:
         """About how many bytes 256 colours take, too many rather than too few; infinite where they do not look the same."""
-        size, close = self._palette_sample if self.drawn else (0, False)
-        return self._whole(size) if close else float("inf")
+        if not self.drawn:
+            return float("inf")
+        import pyvips
 
-    @cached_property
-    def coloured_edges(self) -> bool:
-        """Coloured text or lines that 4:2:0 would smear."""
-        if self.picture.bands != 3 or not self.drawn or self.picture.width < 2:
-            return False
-        right, left = self._steps
-        steps = (right - left).recomb(CB_CR).abs()
-        return float((steps > EDGE_LEVELS).bandor().avg()) / 255 >= EDGE_SHARE
+        from pixlane.imaging import encode
+
+        outcome = encode.palette(self._strips, None)
+        reduced = pyvips.Image.new_from_buffer(outcome.data, "")
+        off = (self._strips - reduced).abs() > PALETTE_LEVELS  # a coder that found nothing but greys wrote one band
+        close = float(off.bandor().avg()) / 255 <= PALETTE_SHARE
+        return self._whole(outcome.byte_count) if close else float("inf")
 
     @cached_property
     def _lossless_sample(self) -> int:
@@ -82,43 +99,59 @@ class Traits:
 
         return encode.png(self._strips, None).byte_count
 
-    @cached_property
-    def _palette_sample(self) -> tuple[int, bool]:
-        """Bytes of the strips with 256 colours, and whether they look all but unchanged."""
-        import pyvips
-
-        from pixlane.imaging import encode
-
-        outcome = encode.palette(self._strips, None)
-        reduced = pyvips.Image.new_from_buffer(outcome.data, "")
-        if reduced.bands != self._strips.bands:
-            return outcome.byte_count, True  # the coder found nothing but greys
-        off = ((self._strips - reduced).abs() > PALETTE_LEVELS).bandor()
-        return outcome.byte_count, float(off.avg()) / 255 <= PALETTE_SHARE
-
-    @cached_property
-    def few_colours(self) -> bool:
-        """Whether the sampled rows have at most 256 colours."""
-        from pixlane.imaging import encode
-
-        return encode.colours(self._rows) is not None
-
-    def jpeg_bytes(self, quality: int, full_chroma: bool) -> float:
-        """About how many bytes a JPEG has, from strips of a sixteenth of the rows; within 10 % for most pictures."""
-        from pixlane.imaging import encode
-
-        return self._whole(encode.jpeg(self._strips, None, quality, full_chroma).byte_count)
-
     def _whole(self, sampled: int) -> float:
         """What the whole picture costs where the strips cost so much."""
         share: float = self.picture.height / self._strips.height
         return sampled * share
 
     @cached_property
+    def _rows(self) -> Image.Image:
+        """Every sixteenth row, from the middle of each sixteen."""
+        from PIL import Image
+
+        data, height = _sample(self.picture, 1, min(ROW_STEP, self.picture.height))
+        return Image.frombytes("RGB" if self.picture.bands == 3 else "L", (self.picture.width, height), data)
+
+    @cached_property
     def _strips(self) -> pyvips.Image:
+        """Every sixteenth strip of sixteen rows; all of a picture that is too low for that."""
         import pyvips
 
         step = STRIP_PX * ROW_STEP
-        tops = range((self.picture.height % step) // 2, self.picture.height - STRIP_PX + 1, step)
-        strips = [self.picture.crop(0, top, self.picture.width, STRIP_PX) for top in tops]
-        return pyvips.Image.arrayjoin(strips, across=1).copy_memory() if strips else self.picture
+        if self.picture.height < step:
+            return self.picture
+        data, height = _sample(self.picture, STRIP_PX, step)
+        strips = pyvips.Image.new_from_memory(data, self.picture.width, height, self.picture.bands, "uchar")
+        return strips.copy(interpretation=self.picture.interpretation)
+
+
+def _sample(picture: pyvips.Image, rows: int, step: int) -> tuple[bytes, int]:
+    """So many rows out of the middle of each `step`, and their number."""
+    import pyvips
+
+    region = pyvips.Region.new(picture)
+    parts = [
+        bytes(region.fetch(0, top, picture.width, rows)) for top in range((step - rows) // 2, picture.height - rows + 1, step)
+    ]
+    return b"".join(parts), len(parts) * rows
+
+
+def _steps(rows: Image.Image) -> Image.Image:
+    """How far each pixel is from its left neighbour, per band."""
+    from PIL import ImageChops
+
+    width, height = rows.size
+    return ImageChops.difference(rows.crop((1, 0, width, height)), rows.crop((0, 0, width - 1, height)))
+
+
+def _largest(image: Image.Image) -> Image.Image:
+    """The largest of the bands, pixel by pixel."""
+    return _largest_of(*image.split())
+
+
+def _largest_of(first: Image.Image, *others: Image.Image) -> Image.Image:
+    from PIL import ImageChops
+
+    for other in others:
+        first = ImageChops.lighter(first, other)
+    return first
