@@ -340,8 +340,9 @@ def test_nobody_else_can_enter_the_folder(here: Path) -> None:
         assert stat.S_IMODE(socket_path.stat().st_mode) == 0o700
 
 
-def test_a_long_or_odd_folder_gets_its_socket_in_a_short_private_one(tmp_path: Path) -> None:
-    folder = tmp_path / ("long " * 24)
+@pytest.mark.parametrize("name", ["long-" * 24, "o d%2F é"])
+def test_a_long_or_odd_folder_gets_its_socket_in_a_short_private_one(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
     user = UserProcess(folder)
     record = user.said()
     socket_path = record["url"].removeprefix("unix://").removesuffix("?db=0")
