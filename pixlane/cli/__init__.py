@@ -6,7 +6,6 @@ that it needs to be found. `pixlane --help` and `pixlane --version` import neith
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -68,12 +67,7 @@ def run(arguments: list[str]) -> int:
         hint = f"did you mean `pixlane {near[0]}`?" if near else "`pixlane --help` lists the commands"
         print(f"pixlane: no such command {name!r}; {hint}", file=sys.stderr)
         return exits.WRONG_USE
-    try:
-        return _call(name, rest)
-    except BrokenPipeError:
-        # The reader has seen enough. Python would complain once more when it flushes at the end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return exits.BROKEN_PIPE
+    return _call(name, rest)
 
 
 def _call(name: str, arguments: list[str]) -> int:
@@ -83,8 +77,9 @@ def _call(name: str, arguments: list[str]) -> int:
 
     try:
         code = _typer_command(name).main(arguments, prog_name=f"pixlane {name}", standalone_mode=False)
-        sys.stdout.flush()
         return code if isinstance(code, int) else exits.DONE
+    except output.ReaderGone:
+        return exits.BROKEN_PIPE
     except PixlaneError as error:
         output.failure("", error)
         return exits.of(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -69,7 +70,7 @@ def command(
     totals, gone = Totals(), None
     with (
         service.opened(paths_root=folder, workers=workers) as client,
-        progress.shown(totals, folder.resolve().name or "/", quiet=quiet or json),
+        progress.shown(totals, folder.resolve().name or "/", quiet=quiet or (json and sys.stdout.isatty())),
     ):
         try:
             Batch(listing, out, recipe, client, totals, data_urls=data_urls, on_line=output.record if json else _ignore).run()

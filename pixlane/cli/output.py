@@ -6,18 +6,22 @@ File names and messages come from outside: control characters in them are shown,
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TextIO
 
 from pixlane.errors import PixlaneError
 from pixlane.rendition import Note, Rendition
 
 
+class ReaderGone(Exception):
+    """Nobody reads stdout or stderr any more. Not the BrokenPipeError itself: Typer would end the process with exit code 1."""
+
+
 def line(text: str) -> None:
-    """One line of result."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    """One line of result. Raises ReaderGone."""
+    _write(sys.stdout, text)
 
 
 def record(values: dict[str, Any]) -> None:
@@ -47,8 +51,17 @@ def notes(name: str, raised: Iterable[Note]) -> None:
 
 def say(text: str) -> None:
     """One line to the person at the terminal."""
-    sys.stdout.flush()
-    print(f"pixlane: {printable(text)}", file=sys.stderr, flush=True)
+    _write(sys.stderr, f"pixlane: {printable(text)}")
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text + "\n")
+        stream.flush()
+    except BrokenPipeError:
+        # Python would complain once more when it flushes at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        raise ReaderGone from None
 
 
 def printable(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from pixlane.batch import manifest
 from pixlane.batch.totals import Kind, Totals
@@ -24,22 +25,23 @@ _SKIPPED_WORDS = {
 def show(totals: Totals, out: Path) -> None:
     """The table goes to stdout, the failures to stderr."""
     _table(totals, out)
+    failures = sorted(totals.failures, key=lambda record: str(record["path"]))
     if sys.stderr.isatty():
-        _failures(totals)
+        _print_failures(failures)
     else:
-        for record in totals.failures:
+        for record in failures:
             output.failure(record["path"], PixlaneError.from_dict(record["error"]))
     unnamed = totals.failed - len(totals.failures)
     if unnamed > 0:
         output.say(f"and {unnamed:,} more failed; {out / manifest.NAME} names all {totals.failed:,}")
 
 
-def _failures(totals: Totals) -> None:
+def _print_failures(failures: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.text import Text
 
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    for record in totals.failures:
+    for record in failures:
         path, error = output.printable(record["path"]), record["error"]
         sentence = output.printable(error["message"])
         console.print(Text.assemble(("✗ ", "red"), (path, "bold"), "  ", (error["code"], "red"), f"  {sentence}"))
@@ -50,9 +52,18 @@ def _table(totals: Totals, out: Path) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_footer=len(totals.kinds) > 1, footer_style="bold")
+    table = Table(
+        box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim", show_footer=len(totals.kinds) > 1, footer_style="bold"
+    )
     rows = sorted(totals.kinds.items(), key=lambda item: -item[1].files)
-    columns = [("source", "left"), ("done", "right"), ("cached", "right"), ("before", "right"), ("after", "right"), ("", "right")]
+    columns = [
+        ("source", "left"),
+        ("done", "right"),
+        ("cached", "right"),
+        ("before", "right"),
+        ("after", "right"),
+        ("ratio", "right"),
+    ]
     for (title, justify), footer in zip(columns, ["all", *_cells(totals.all)], strict=True):
         table.add_column(title, footer, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     for mime, kind in rows:

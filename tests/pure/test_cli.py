@@ -214,3 +214,13 @@ def test_durations_are_short(seconds: float, text: str) -> None:
 def test_the_page_of_the_command_line_has_every_exit_code() -> None:
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
     assert all(f"| {code} | {meaning} |" in page for code, meaning in exits.MEANINGS.items())
+
+
+def test_a_reader_that_goes_away_ends_it_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"abc")
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-P", "-m", "pixlane", "key", str(tmp_path / "a")]
+    with os.fdopen(writer, "wb") as stdout:
+        done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, timeout=60)
+    assert (done.returncode, done.stderr) == (exits.BROKEN_PIPE, b"")
