@@ -63,12 +63,18 @@ def test_nothing_imports_the_command_line() -> None:
     assert [(file, name) for file, name in found if not file.startswith(own)] == []
 
 
+def test_messages_take_descriptions_as_a_callable() -> None:
+    assert [(file, name) for file, name in imports("pixlane/messages") if uses(name, "pixlane.vision")] == []
+
+
 def test_there_is_something_to_hold_the_rules_for() -> None:
     for room in ("pixlane/imaging", "pixlane", "tasks", "worker"):
         assert any(name.startswith("pixlane") for _, name in imports(room)), room
 
 
-@pytest.mark.parametrize("module", ["pixlane", "pixlane.errors", "pixlane.recipe", "pixlane.rendition", "pixlane.settings"])
+@pytest.mark.parametrize(
+    "module", ["pixlane", "pixlane.errors", "pixlane.messages", "pixlane.recipe", "pixlane.rendition", "pixlane.settings"]
+)
 def test_importing_loads_no_engine_and_no_service(module: str) -> None:
     script = f"import sys, {module}; print(*(name for name in {HEAVY!r} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

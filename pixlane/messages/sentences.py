@@ -1,0 +1,45 @@
+"""Every sentence that a model reads, once: a field is its name, the default its template; a caller replaces what it likes.
+
+    Sentences(handle="<file>{path}</file>")
+
+The lines that other programs read too keep their form: `handle`, `handle_url`, `omitted`, `media`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Templates for `str.format`; the names in braces are all that a template may use."""
+
+    # Attaching: build_parts
+    handle: str = "[Image attached at: {path}]"
+    handle_url: str = "[Image attached: {url}]"
+    default_question: str = "Please look at the attached image."
+    scale: str = (
+        "[{path} is shown at {width} x {height} px, the file has {source_width} x {source_height}: "
+        "multiply x by {factor_x} and y by {factor_y} for the file]"
+    )
+    not_attached: str = "[Not attached: {path} ({reason})]"
+
+    # What stands where an image was: repair, recovery
+    omitted: str = "[image omitted: {type} is not a supported image format]"
+    omitted_because: str = "[image omitted: {reason}]"
+    described: str = "[image, described: {description}]"
+    handle_unseen: str = "[Image file, not shown: {path}]"
+    handle_url_unseen: str = "[Image, not shown: {url}]"
+    repeated: str = "[the same image as one that is shown elsewhere in this conversation]"
+    moved: str = "[this tool's image follows after the results]"
+    moved_here: str = "[image from the tool result above]"
+
+    # Tool results
+    media: str = "MEDIA:{path}"
+    image_loaded: str = "The image is attached; look at it."
+
+
+CLAIMS = ("image_loaded",)
+"""Sentences that are only true beside the pixels they speak of; they leave together."""
+
+DEFAULT = Sentences()

@@ -1,0 +1,45 @@
+"""Bedrock Converse: a format word in place of a MIME type, raw bytes in place of base64."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from pixlane.messages.wires.wire import Found, Part, Path, Wire
+
+
+class Bedrock(Wire):
+    """`{"image": {"format": "png", "source": {"bytes": ...}}}`; `jpg` is refused. JSON histories hold base64 in `bytes`."""
+
+    name: ClassVar[str] = "bedrock"
+    takes_url: ClassVar[bool] = False
+    tool_images: ClassVar[bool | None] = True
+    tool_results_in_user: ClassVar[bool] = True
+
+    def text_part(self, text: str) -> Part:
+        return {"text": text}
+
+    def image_part(self, mime: str, data: bytes) -> Part:
+        return {"image": {"format": mime.removeprefix("image/"), "source": {"bytes": data}}}
+
+    def read(self, part: Mapping[str, Any]) -> Found | None:
+        image = part.get("image")
+        if not isinstance(image, Mapping):
+            return None
+        source = image.get("source") or {}
+        location = source.get("s3Location")
+        mime = f"image/{image['format']}" if image.get("format") else None
+        if location:
+            return Found(mime, ref=str(location.get("uri") or ""))
+        data = source.get("bytes")
+        return Found(mime, data=bytes(data) if isinstance(data, (bytearray, memoryview)) else data or "")
+
+    def inner(self, part: Mapping[str, Any]) -> Iterator[tuple[Path, bool]]:
+        if isinstance(part.get("toolResult"), Mapping):
+            yield ("toolResult", "content"), True
+
+    def tool_message(self, call_id: str, parts: Sequence[Part], name: str = "") -> dict[str, Any]:
+        return self.user_message([{"toolResult": {"toolUseId": call_id, "content": list(parts)}}])
+
+
+WIRE = Bedrock()

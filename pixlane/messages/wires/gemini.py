@@ -1,0 +1,78 @@
+"""Gemini generateContent: contents with parts; both spellings of its keys are read, the REST one is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from pixlane.messages.wires import data_urls
+from pixlane.messages.wires.wire import Found, Message, Part, Path, Wire
+
+
+class Gemini(Wire):
+    """`{"inlineData": {"mimeType": ..., "data": ...}}`; `fileData` names uploaded files, not pages of the web."""
+
+    name: ClassVar[str] = "gemini"
+    takes_url: ClassVar[bool] = False
+    tool_images: ClassVar[bool | None] = None  # Gemini 3 has a place for them, 2.x answers 400
+    tool_results_in_user: ClassVar[bool] = True
+
+    def text_part(self, text: str) -> Part:
+        return {"text": text}
+
+    def image_part(self, mime: str, data: bytes) -> Part:
+        return {"inlineData": {"mimeType": mime, "data": data_urls.encode(data)}}
+
+    def with_image(self, part: Any, mime: str, data: bytes) -> Any:
+        key = _spelled(part, "inlineData", "inline_data")
+        if key is None:
+            return self.image_part(mime, data)
+        old = part[key]
+        payload = data if isinstance(old.get("data"), bytes) else data_urls.encode(data)
+        type_key = _spelled(old, "mimeType", "mime_type") or "mimeType"
+        return {**part, key: {**old, type_key: mime, "data": payload}}
+
+    def read(self, part: Mapping[str, Any]) -> Found | None:
+        key = _spelled(part, "inlineData", "inline_data")
+        if key is not None:
+            blob = part[key]
+            mime = blob.get("mimeType") or blob.get("mime_type")
+            is_image = mime is None or str(mime).startswith("image/")
+            return Found(mime, data=blob.get("data") or "") if is_image else None
+        key = _spelled(part, "fileData", "file_data")
+        if key is not None:
+            file = part[key]
+            mime = str(file.get("mimeType") or file.get("mime_type") or "")
+            return Found(mime, ref=str(file.get("fileUri") or file.get("file_uri"))) if mime.startswith("image/") else None
+        return None
+
+    def contents(self, message: Message) -> Iterator[tuple[Path, bool]]:
+        yield ("parts",), False
+
+    def inner(self, part: Mapping[str, Any]) -> Iterator[tuple[Path, bool]]:
+        key = _spelled(part, "functionResponse", "function_response")
+        if key is not None:
+            yield (key, "parts"), True
+
+    def role(self, message: Message) -> str:
+        return {"model": "assistant", "function": "tool"}.get(str(message.get("role")), "user")
+
+    def user_message(self, parts: Sequence[Part]) -> dict[str, Any]:
+        return {"role": "user", "parts": list(parts)}
+
+    def tool_message(self, call_id: str, parts: Sequence[Part], name: str = "") -> dict[str, Any]:
+        texts = [part["text"] for part in parts if "text" in part]
+        images = [part for part in parts if "text" not in part]
+        response: Part = {"name": name, "response": {"result": "\n".join(texts)}}
+        if call_id:
+            response["id"] = call_id
+        if images:
+            response["parts"] = images
+        return self.user_message([{"functionResponse": response}])
+
+
+def _spelled(record: Mapping[str, Any], *keys: str) -> str | None:
+    return next((key for key in keys if record.get(key) is not None), None)
+
+
+WIRE = Gemini()
