@@ -20,6 +20,7 @@ import redis
 from pixlane import settings
 from pixlane.settings import Settings, environment_name
 from pixlane.store.servers import socket_url
+from tests.embedded.users import here, service_folder  # noqa: F401 - fixtures
 
 START_LIMIT_S = 30.0
 
