@@ -126,7 +126,7 @@ def test_a_text_is_replaced_in_place(name: str) -> None:
     messages = conversation(wire)
     path = next(text.path for text in wires.texts(messages, name) if text.text == "look")
     changed = wires.replace(messages, name, {path: "other"})
-    assert [text.text for text in wires.texts(changed, name)][0] == "other"
+    assert wires.texts(changed, name)[0].text == "other"
     assert len(wires.images(changed, name)) == 2
 
 
@@ -158,7 +158,12 @@ OTHER: dict[str, tuple[str, Any, Any, str | None]] = {
         PNG,
         "image/png",
     ),
-    "upper case": ("openai_chat", {"content": [{"type": "image_url", "image_url": {"url": URL.replace("data:", "DATA:")}}]}, PNG, None),
+    "upper case": (
+        "openai_chat",
+        {"content": [{"type": "image_url", "image_url": {"url": URL.replace("data:", "DATA:")}}]},
+        PNG,
+        None,
+    ),
     "a screenshot of a computer": (
         "openai_responses",
         {"type": "computer_call_output", "call_id": "1", "output": {"type": "computer_screenshot", "image_url": URL}},
@@ -193,7 +198,10 @@ OTHER: dict[str, tuple[str, Any, Any, str | None]] = {
     "a single block": ("mcp", {"role": "user", "content": INLINE["mcp"]}, PNG, "image/png"),
     "LangChain before v1": (
         "langchain",
-        {"type": "human", "data": {"content": [{"type": "image", "source_type": "base64", "data": B64, "mime_type": "image/png"}]}},
+        {
+            "type": "human",
+            "data": {"content": [{"type": "image", "source_type": "base64", "data": B64, "mime_type": "image/png"}]},
+        },
         PNG,
         "image/png",
     ),
@@ -279,7 +287,8 @@ def test_an_unknown_wire_is_named_with_the_known_ones() -> None:
 )  # fmt: skip
 def test_data_urls_are_read_as_senders_write_them(url: str, mime: str | None, data: bytes | None) -> None:
     inline = data_urls.split(url)
-    assert inline is not None and inline[0] == mime
+    assert inline is not None
+    assert inline[0] == mime
     assert (inline[1] if isinstance(inline[1], bytes) else data_urls.decode(inline[1])) == data
 
 

@@ -30,7 +30,7 @@ class Ollama(Wire):
 
     def read(self, part: Mapping[str, Any]) -> Found | None:
         images = part.get("images")
-        return _found(images[0]) if images else None
+        return _found(images[0]) if isinstance(images, list) and images else None
 
     def text_key(self, part: Mapping[str, Any]) -> str | None:
         return "content" if isinstance(part.get("content"), str) else None
@@ -41,13 +41,14 @@ class Ollama(Wire):
         text = message.get("content")
         if isinstance(text, str):
             yield TextAt((index, "content"), (index, "content"), role, in_tool, text)
-        for place, image in enumerate(message.get("images") or ()):
+        images: Sequence[Any] = message.get("images") or ()
+        for place, image in enumerate(images):
             found = _found(image)
             yield ImageAt(found.mime, found.data, found.url, None, (index, "images", place), role, in_tool, image)
 
     def replace(self, message: Message, changes: Mapping[Path, Sequence[Any] | str]) -> dict[str, Any]:
-        text = changes.get(("content",), message.get("content") or "")
-        texts = [text if isinstance(text, str) else "\n\n".join(part["content"] for part in text)]
+        said: Any = changes.get(("content",), message.get("content") or "")
+        texts = [said] if isinstance(said, str) else [part["content"] for part in said]
         images: list[Any] = []
         for place, image in enumerate(message.get("images") or ()):
             for part in changes.get(("images", place), ({"images": [image]},)):

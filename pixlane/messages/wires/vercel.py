@@ -34,6 +34,8 @@ class Vercel(Wire):
         kind, mime = part.get("type"), part.get("mediaType") or part.get("mimeType")
         if kind == "image":
             return _found(part.get("image"), mime)
+        if kind == "image-file-id":
+            return Found(ref=str(part.get("fileId")))
         if kind in _REMOTE and (kind == "image-url" or _is_image(mime)):
             return Found.at_url(str(part.get("url") or ""), mime)
         if (kind == "file" and _is_image(mime)) or (kind in _INLINE and (kind == "image-data" or _is_image(mime))):
