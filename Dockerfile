@@ -20,6 +20,6 @@ COPY --from=build /opt/pixlane /opt/pixlane
 ENV PATH=/opt/pixlane/bin:$PATH PYTHONSAFEPATH=1 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 USER 10001
 WORKDIR /tmp
-HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["pixlane", "health"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 CMD ["pixlane", "health", "--here"]
 ENTRYPOINT ["pixlane"]
 CMD ["worker"]

@@ -91,8 +91,11 @@ def find(settings: Settings, url: str | None = None) -> Found:
     return Found(Servers(url, url, url), "embedded service", record["trouble"])
 
 
-def look(found: Found, settings: Settings) -> Health:
-    """Asks every server once, each within `store_timeout_s`. Raises nothing: what does not answer is in the roles."""
+def look(found: Found, settings: Settings, host: str | None = None) -> Health:
+    """Asks every server once, each within `store_timeout_s`. Raises nothing: what does not answer is in the roles.
+
+    `host`: only workers that run there count.
+    """
     asked: dict[str, Role] = {}
     roles = []
     for name in ("ledger", "broker", "cache"):
@@ -104,7 +107,7 @@ def look(found: Found, settings: Settings) -> Health:
     if roles[0].error is not None:
         return Health(tuple(roles), trouble=found.trouble)
     try:
-        workers, open_jobs = _count(found.servers.ledger, settings)
+        workers, open_jobs = _count(found.servers.ledger, settings, host)
     except PixlaneError as error:
         return Health((Role("ledger", roles[0].server, None, error), *roles[1:]), trouble=found.trouble)
     return Health(tuple(roles), workers, open_jobs, found.trouble)
@@ -132,15 +135,17 @@ def _connect(url: str, timeout_s: float) -> None:
         raise StoreUnavailable(f"the broker at {shown(url)} cannot be reached: {error}", server=shown(url)) from error
 
 
-def _count(url: str, settings: Settings) -> tuple[int, int]:
+def _count(url: str, settings: Settings, host: str | None) -> tuple[int, int]:
     keys = Keys(settings.key_prefix)
     ((seconds, micros),) = _run(url, settings.store_timeout_s, [("TIME",)])
     age_s = max(ALIVE_AT_LEAST_S, ALIVE_SWEEPS * settings.sweep_interval_s)
     alive_since_ms = int(seconds) * 1000 + int(micros) // 1000 - int(age_s * 1000)
-    workers, open_jobs = _run(
-        url, settings.store_timeout_s, [("ZCOUNT", keys.workers, alive_since_ms, "+inf"), ("ZCARD", keys.open)]
+    names, open_jobs = _run(
+        url, settings.store_timeout_s, [("ZRANGEBYSCORE", keys.workers, alive_since_ms, "+inf"), ("ZCARD", keys.open)]
     )
-    return int(workers), int(open_jobs)
+    # A worker's name is HOST:PID.
+    hosts = [name.decode().rpartition(":")[0] for name in names]
+    return len(hosts) if host is None else hosts.count(host), int(open_jobs)
 
 
 def _run(url: str, timeout_s: float, commands: list[Any]) -> list[Any]:

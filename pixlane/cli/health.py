@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Annotated
 
 import typer
@@ -16,6 +17,7 @@ def command(
     redis: Annotated[
         str | None, typer.Option(metavar="URL", help="Ask this Redis. [PIXLANE_REDIS_URL]", show_default=False)
     ] = None,
+    here: Annotated[bool, typer.Option("--here", help="Only workers of this host count, as a container's check wants.")] = False,
     json: Json = False,
 ) -> int:
     """Say whether the service answers: each server, the live workers, the open jobs. Starts nothing.
@@ -27,9 +29,10 @@ def command(
     Examples:
       pixlane health
       pixlane health --redis redis://cache.example:6379/0 --json
+      pixlane health --here
     """
     knobs = settings.current()
-    state = health.look(health.find(knobs, redis), knobs)
+    state = health.look(health.find(knobs, redis), knobs, socket.gethostname() if here else None)
     if json:
         output.record(state.to_dict())
     else:

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -101,6 +102,15 @@ def test_a_worker_that_has_not_been_seen_for_a_while_is_not_alive(tmp_path: Path
     seconds, _ = valkey.redis.time()
     valkey.redis.zadd("pixlane:workers", {"gone": (seconds - 60) * 1000})
     assert json.loads(pixlane(tmp_path, "health", "--redis", valkey.url, "--json").stdout)["workers"] == 0
+
+
+def test_health_here_counts_the_workers_of_this_host_alone(tmp_path: Path, valkey: Valkey) -> None:
+    now_ms = valkey.redis.time()[0] * 1000
+    valkey.redis.zadd("pixlane:workers", {"elsewhere:7": now_ms})
+    assert pixlane(tmp_path, "health", "--redis", valkey.url).returncode == 0
+    assert pixlane(tmp_path, "health", "--here", "--redis", valkey.url).returncode == 1
+    valkey.redis.zadd("pixlane:workers", {f"{socket.gethostname()}:7": now_ms})
+    assert pixlane(tmp_path, "health", "--here", "--redis", valkey.url).returncode == 0
 
 
 def test_health_imports_neither_celery_nor_an_engine(tmp_path: Path, valkey: Valkey) -> None:

@@ -96,9 +96,9 @@ def test_the_image_runs_a_worker_as_nobody_in_particular(worker: dict[str, Any])
     assert worker["command"] == ["worker"]
 
 
-def test_the_image_is_healthy_when_pixlane_says_so(worker: dict[str, Any]) -> None:
-    assert re.search(r'^HEALTHCHECK .* CMD \["pixlane", "health"\]$', DOCKERFILE, re.MULTILINE)
-    assert worker["healthcheck"]["test"] == ["CMD", "pixlane", "health"]
+def test_a_container_is_healthy_when_its_own_worker_is(worker: dict[str, Any]) -> None:
+    assert re.search(r'^HEALTHCHECK .* CMD \["pixlane", "health", "--here"\]$', DOCKERFILE, re.MULTILINE)
+    assert worker["healthcheck"]["test"] == ["CMD", "pixlane", "health", "--here"]
 
 
 def test_the_image_has_a_font_and_cairo_and_never_imports_from_the_working_folder() -> None:
