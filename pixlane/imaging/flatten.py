@@ -35,13 +35,32 @@ def flatten(image: pyvips.Image, background: tuple[int, ...]) -> pyvips.Image:
     return image.flatten(background=[float(level) for level in background[: image.bands - 1]])
 
 
-def choose_background(work: Work, image: pyvips.Image) -> tuple[int, int, int]:
-    """The background of the recipe; adds the notes. `image` is the finished picture with its alpha, 8-bit sRGB or grey."""
+def fill_traces(image: pyvips.Image, background: tuple[int, ...]) -> pyvips.Image:
+    """As `flatten`, of a picture in memory of which few pixels are not opaque: only those are looked at."""
+    import numpy as np
+    import pyvips
+
+    pixels = np.array(image)
+    here = pixels[..., -1] != OPAQUE
+    touched = pixels[here].astype(np.float32)
+    alpha = touched[:, -1:] / OPAQUE
+    onto = np.array(background[: pixels.shape[-1] - 1], np.float32)
+    pixels[here, :-1] = np.rint(touched[:, :-1] * alpha + onto * (1 - alpha)).astype(np.uint8)
+    return without_alpha(pyvips.Image.new_from_array(pixels, interpretation=image.interpretation))
+
+
+def choose_background(work: Work, image: pyvips.Image, least: int) -> tuple[int, int, int]:
+    """The background of the recipe; adds the notes.
+
+    Args:
+        image: the finished picture with its alpha, 8-bit sRGB or grey.
+        least: its smallest alpha.
+    """
     wanted = work.recipe.background
     if wanted.startswith("#"):
         colour = (int(wanted[1:3], 16), int(wanted[3:5], 16), int(wanted[5:7], 16))
     else:
-        colour = {"white": WHITE, "dark": DARK}.get(wanted) or (DARK if _vanishes_on_white(image) else WHITE)
+        colour = {"white": WHITE, "dark": DARK}.get(wanted) or (DARK if least < FAINT and _vanishes_on_white(image) else WHITE)
     work.note("alpha_flattened", "transparency was laid onto #{:02x}{:02x}{:02x}".format(*colour))
     if wanted == "auto" and colour == DARK:
         work.note("background_dark", "what is visible would vanish on white")
@@ -57,16 +76,15 @@ def _vanishes_on_white(image: pyvips.Image) -> bool:
     import numpy as np
 
     pixels = np.asarray(image)
-    colours = pixels[..., :-1].astype(np.float32)
     visible = pixels[..., -1] >= FAINT
-    luma = colours @ np.array(LUMA_WEIGHTS, np.float32) if colours.shape[-1] == 3 else colours[..., 0]
     inside = visible.copy()
     for axis in (0, 1):
         for step in (1, -1):  # a pixel is inside when all four neighbours are visible; the picture's own edge is no outline
             neighbour = np.roll(visible, step, axis)
             neighbour[(slice(None),) * axis + (0 if step == 1 else -1,)] = True
             inside &= neighbour
-    outline = luma[visible & ~inside]
+    edge = pixels[visible & ~inside][:, :-1].astype(np.float32)
+    outline = edge @ np.array(LUMA_WEIGHTS, np.float32) if edge.shape[1] == 3 else edge[:, 0]
     if not outline.size:
         return False
     lost_on_white = float((outline > 255 - VANISHING).mean())

@@ -108,10 +108,10 @@ class Picture(ABC):
         image = self._pass(stored, size, early)
         least = flatten.least_alpha(image)
         if least == flatten.OPAQUE:
-            return self._memory(late(self._memory(flatten.without_alpha(image))))
-        background = flatten.choose_background(self.work, late(image))
-        if least >= flatten.NEARLY_OPAQUE:
-            return self._memory(flatten.flatten(late(image), background))
+            return self._memory(late(flatten.without_alpha(image)))
+        background = flatten.choose_background(self.work, late(image), least)
+        if least >= flatten.NEARLY_OPAQUE and image.bands == 4:
+            return self._memory(flatten.fill_traces(late(image), background))
         return self._pass(stored, size, lambda image: flatten.flatten(self._srgb(image), background))
 
     def _pass(self, stored: Region, size: tuple[int, int], prepare: Callable[[pyvips.Image], pyvips.Image]) -> pyvips.Image:
