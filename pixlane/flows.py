@@ -115,6 +115,7 @@ class Order:
     job: Job
     queue: str
     resubmissions: int = 0
+    placed_at: float = 0.0
 
 
 @dataclass
@@ -172,6 +173,7 @@ class Flows:
 
     def place(self, order: Order, data: bytes | None) -> Flow[None]:
         """Source, record, message."""
+        order.placed_at = time.monotonic()
         (reply,) = yield from self.record([(order, data)])
         message = ledger.submitted(reply, order.job, order.queue)
         if message is not None:
@@ -220,6 +222,8 @@ class Flows:
         ends = None if timeout_s is None else time.monotonic() + timeout_s
         yield Watch(order.job.key)
         interval, patience = FIRST_POLL_S, Patience()
+        if time.monotonic() - order.placed_at < FIRST_POLL_S:
+            yield Pause(min(interval, timeout_s or interval))  # submitted just now: not done yet
         while True:
             try:
                 (found,) = yield from self.survey([order])

@@ -23,6 +23,10 @@ LISTEN_S: Final = 5.0
 """The listener looks this often whether it is still wanted, seconds."""
 
 
+STALE_CHANNELS: Final = 64
+"""Channels that nobody waits for any more are left all at once when there are so many."""
+
+
 class Watch:
     """What one waiter is woken for. `ended` collects the keys; `wait` gives and clears them."""
 
@@ -73,6 +77,7 @@ class Wakeups:
         )
         self._channel = channel
         self._watches: dict[str, set[Watch]] = {}
+        self._stale: set[str] = set()
         self._lock = threading.Lock()
         self._listener: Any = None
         self._closed = False
@@ -88,15 +93,19 @@ class Wakeups:
                 self._listener = self._redis.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
                 self._tell(self._listener.subscribe, key)
                 threading.Thread(target=self._listen, name="pixlane-wakeups", daemon=True).start()
-            elif len(watches) == 1:
+            elif len(watches) == 1 and key not in self._stale:
                 self._tell(self._listener.subscribe, key)
+            self._stale.discard(key)
 
     def unsubscribe(self, key: str, watch: Watch) -> None:
         with self._lock:
             watches = self._watches.get(key, set())
             watches.discard(watch)
-            if not watches and self._watches.pop(key, None) is not None and not self._closed:
-                self._tell(self._listener.unsubscribe, key)
+            if not watches and self._watches.pop(key, None) is not None:
+                self._stale.add(key)
+            if len(self._stale) >= STALE_CHANNELS and not self._closed:
+                self._tell(self._listener.unsubscribe, *self._stale)
+                self._stale.clear()
 
     def close(self) -> None:
         self._closed = True
@@ -104,9 +113,9 @@ class Wakeups:
             self._listener.close()
         self._redis.close()
 
-    def _tell(self, command: Callable[[str], Any], key: str) -> None:
+    def _tell(self, command: Callable[..., Any], *keys: str) -> None:
         with suppress(redis.RedisError, OSError):  # the listener makes the connection again, with all its channels
-            command(self._channel(key))
+            command(*map(self._channel, keys))
 
     def _subscribe_again(self) -> None:
         with self._lock, suppress(redis.RedisError, OSError):
@@ -180,6 +189,7 @@ class AsyncWakeups:
         self._timeout_s = timeout_s
         self._channel = channel
         self._watches: dict[str, set[AsyncWatch]] = {}
+        self._stale: set[str] = set()
         self._listener: Any = None
         self._task: asyncio.Task[None] | None = None
 
@@ -193,14 +203,18 @@ class AsyncWakeups:
             self._listener = self._redis.pubsub(ignore_subscribe_messages=True)
             await self._tell(self._listener.subscribe, key)
             self._task = asyncio.create_task(self._listen(), name="pixlane-wakeups")
-        elif len(watches) == 1:
+        elif len(watches) == 1 and key not in self._stale:
             await self._tell(self._listener.subscribe, key)
+        self._stale.discard(key)
 
     async def unsubscribe(self, key: str, watch: AsyncWatch) -> None:
         watches = self._watches.get(key, set())
         watches.discard(watch)
-        if not watches and self._watches.pop(key, None) is not None and self._task is not None:
-            await self._tell(self._listener.unsubscribe, key)
+        if not watches and self._watches.pop(key, None) is not None:
+            self._stale.add(key)
+        if len(self._stale) >= STALE_CHANNELS and self._task is not None:
+            stale, self._stale = self._stale, set()
+            await self._tell(self._listener.unsubscribe, *stale)
 
     async def close(self) -> None:
         if self._task is not None:
@@ -211,10 +225,10 @@ class AsyncWakeups:
             await self._listener.aclose()
         await self._redis.aclose()
 
-    async def _tell(self, command: Callable[[str], Any], key: str) -> None:
+    async def _tell(self, command: Callable[..., Any], *keys: str) -> None:
         with suppress(redis.RedisError, OSError):
             async with asyncio.timeout(self._timeout_s):
-                await command(self._channel(key))
+                await command(*map(self._channel, keys))
 
     async def _subscribe_again(self) -> None:
         with suppress(redis.RedisError, OSError):

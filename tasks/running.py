@@ -70,7 +70,7 @@ class Runner:
             return "found"
         try:
             with alarm(self.settings.hard_timeout_s + self.settings.lease_margin_s / 2):
-                rendition = self._make(job)
+                rendition = self._make(job, claim.source)
         except ServiceError:
             raise
         except PixlaneError as error:
@@ -127,30 +127,29 @@ class Runner:
 
     # Steps -------------------------------------------------------------------------------------------------------------
 
-    def _make(self, job: Job) -> Rendition:
+    def _make(self, job: Job, stored: bytes | None) -> Rendition:
         from pixlane.imaging import normalize
 
-        data = self._read(job)
-        rendition = normalize(data, Recipe.from_dict(job.recipe), limits=Limits.of(self.settings))
-        return replace(rendition, recipe=job.fingerprint)
+        recipe = Recipe.from_dict(job.recipe)
+        rendition = normalize(self._read(job, stored), recipe, limits=self._limits)
+        return rendition if rendition.recipe == job.fingerprint else replace(rendition, recipe=job.fingerprint)
 
-    def _read(self, job: Job) -> bytes:
-        """The bytes with the hash that the job names: from the path, else from the store."""
+    def _read(self, job: Job, stored: bytes | None) -> bytes:
+        """The bytes with the hash that the job names: from the path, else those that the store holds."""
         problem: PixlaneError = SourceMissing("the store does not hold the source any more", sha256=job.sha256)
         if job.source is not None:
             try:
                 data = sources.read_allowed(job.source, self.settings)
-                if _hash(data) == job.sha256:
+                if (actual := _hash(data)) == job.sha256:
                     return data
-                problem = SourceChanged(f"{job.source} is not what it was", limit=job.sha256, actual=_hash(data))
+                problem = SourceChanged(f"{job.source} is not what it was", limit=job.sha256, actual=actual)
             except PixlaneError as error:
                 problem = error
         # Somebody else may have brought the same source as bytes.
-        stored: bytes | None = self._ask(self._ledger, [("GET", self.keys.source(job.sha256))])[0]
         if stored is None:
             raise problem
-        if _hash(stored) != job.sha256:
-            raise SourceChanged("the stored source is not what the job names", limit=job.sha256, actual=_hash(stored))
+        if (actual := _hash(stored)) != job.sha256:
+            raise SourceChanged("the stored source is not what the job names", limit=job.sha256, actual=actual)
         return stored
 
     def _fail(self, job: Job, token: str, error: PixlaneError) -> str:
@@ -191,6 +190,10 @@ class Runner:
     def _ask(self, server: Server, commands: Sequence[Command], *, atomic: bool = False) -> list[Any]:
         """Bears a store that is away for a moment: work that was done is worth the wait."""
         return patiently(lambda: server.run(commands, atomic=atomic))
+
+    @cached_property
+    def _limits(self) -> Limits:
+        return Limits.of(self.settings)
 
     @cached_property
     def _ledger(self) -> Server:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pixlane.errors import PixlaneError
@@ -138,11 +138,15 @@ def forget(keys: Keys, sha256: str, job_keys: Iterable[str], settings: Settings)
 
 @dataclass(frozen=True)
 class Claim:
-    """`status` is ok, gone (closed already), busy (another run has it) or spent (a limit is reached: give the verdict)."""
+    """`status` is ok, gone (closed already), busy (another run has it) or spent (a limit is reached: give the verdict).
+
+    `source`: the stored bytes, if there are any, with ok.
+    """
 
     status: str
     starts: int
     crashes: int
+    source: bytes | None = field(default=None, repr=False)
 
 
 def claim(keys: Keys, message: Message, token: str, settings: Settings) -> Command:
@@ -150,13 +154,14 @@ def claim(keys: Keys, message: Message, token: str, settings: Settings) -> Comma
     lease_ms = _ms(settings.hard_timeout_s + settings.lease_margin_s)
     return scripts.call(
         "claim",
-        [keys.job(key), keys.open, keys.queues],
+        [keys.job(key), keys.open, keys.queues, keys.source(message.job.sha256)],
         [key, token, lease_ms, message.queue, message.sent_at, MAX_STARTS, MAX_CRASHES],
     )
 
 
 def claimed(reply: Sequence[Any]) -> Claim:
-    return Claim(reply[0].decode(), int(reply[1]), int(reply[2]))
+    status, starts, crashes, *source = reply
+    return Claim(status.decode(), int(starts), int(crashes), source[0] if source else None)
 
 
 def close(keys: Keys, job: Job, settings: Settings, error: PixlaneError | None = None, *, keep_source: bool = False) -> Command:

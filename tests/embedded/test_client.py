@@ -23,7 +23,7 @@ from pixlane import errors as kinds
 from pixlane.rendition import Rendition
 from pixlane.settings import Settings
 from pixlane.store.keys import Keys, job_key
-from tests.embedded.conftest import Valkey, Worker
+from tests.embedded.conftest import Valkey, Worker, wait_until
 
 KEYS = Keys()
 PATIENCE_S = 60.0
@@ -91,8 +91,10 @@ def connect(request: pytest.FixtureRequest, valkey: Valkey, quick: Settings) -> 
         client.__exit__()
 
 
-def starts(worker: Worker) -> list[str]:
-    """The outcome of every run that the worker logged."""
+def starts(worker: Worker, valkey: Valkey) -> list[str]:
+    """The outcome of every run that the worker logged, once every message is acknowledged."""
+    names = ("pixlane-broker:interactive", "pixlane-broker:batch", "pixlane-broker:unacked")
+    wait_until(lambda: valkey.redis.exists(*names) == 0, "all messages are acknowledged")
     return [line.split(": ")[2].split(" after")[0] for line in worker.log.read_text().splitlines() if " ms, start " in line]
 
 
@@ -162,7 +164,7 @@ def test_one_image_asked_for_by_many_at_once_is_decoded_once(valkey: Valkey, qui
     with ThreadPoolExecutor(12) as pool:
         answers = [future.result() for future in [pool.submit(ask) for _ in range(12)]]
     assert len({answer.data for answer in answers}) == 1
-    assert starts(worker) == ["ok"]
+    assert starts(worker, valkey) == ["ok"]
 
 
 def test_a_deterministic_error_is_typed_on_both_sides_and_remembered(connect: Any, start_worker: Any, valkey: Valkey) -> None:
@@ -175,7 +177,7 @@ def test_a_deterministic_error_is_typed_on_both_sides_and_remembered(connect: An
     with pytest.raises(kinds.NotAnImage) as second:
         job.result()
     assert first.value.to_dict() == second.value.to_dict()
-    assert starts(worker) == ["error"]
+    assert starts(worker, valkey) == ["error"]
     assert client.fetch(sha256(data)) is None
     stored = json.loads(valkey.redis.get(KEYS.error(sha256(data), Recipe().fingerprint)))
     assert stored["code"] == "not_an_image"
@@ -342,7 +344,9 @@ def test_a_waiter_whose_job_left_no_trace_submits_again(connect: Any, start_work
 # Many ----------------------------------------------------------------------------------------------------------------------
 
 
-def test_map_gives_every_source_once_with_errors_as_values(connect: Any, start_worker: Any, tmp_path: Path) -> None:
+def test_map_gives_every_source_once_with_errors_as_values(
+    connect: Any, start_worker: Any, tmp_path: Path, valkey: Valkey
+) -> None:
     worker = start_worker(concurrency=2)
     good = []
     for number in range(300):
@@ -359,7 +363,7 @@ def test_map_gives_every_source_once_with_errors_as_values(connect: Any, start_w
     assert {answers[path].source.sha256 for path in good} == {sha256(path.read_bytes()) for path in good}
     assert answers[twin].data_url == answers[good[0]].data_url
     assert (answers[bad].code, answers[missing].code) == ("not_an_image", "source_missing")
-    assert len(starts(worker)) == 301, "the twin was not done again"
+    assert len(starts(worker, valkey)) == 301, "the twin was not done again"
 
 
 def test_map_takes_no_more_from_its_iterator_than_is_under_way(connect: Any, start_worker: Any) -> None:
