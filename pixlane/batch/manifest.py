@@ -136,7 +136,6 @@ def opened(out: Path) -> Iterator[ManifestFile]:
         # A batch that ended in between has made the file that was opened here into its manifest.
         if not _lock(file) or not _is_at(part, file):
             raise InvalidArgument(f"another batch is writing to {out}", actual=str(out))
-        file.truncate()
         try:
             yield ManifestFile(out, file)
         finally:

@@ -212,11 +212,12 @@ def test_a_file_that_is_gone_or_written_to_after_the_listing_is_an_error_and_the
 
 def test_a_result_that_cannot_be_written_is_an_error_and_the_others_are_done(root: Path) -> None:
     put(root, "a.png", "b.png", "sub/c.png")
-    (root.parent / "out/a.png.png").mkdir(parents=True)
+    (root.parent / "out/b.png.png").mkdir(parents=True)
     (root.parent / "out/sub").write_text("a file where a folder should be")
     batch(root)
     result = {line["path"]: line.get("error", {}).get("code") for line in lines(root)}  # type: ignore[attr-defined]
-    assert result == {"a.png": "output_unwritable", "b.png": None, "sub/c.png": "output_unwritable"}
+    assert result == {"a.png": None, "b.png": "output_unwritable", "sub/c.png": "output_unwritable"}
+    assert not list((root.parent / "out").glob(".*"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -225,10 +226,11 @@ def test_a_signal_ends_it_with_a_manifest_of_what_is_done_now_and_was_done_befor
     batch(root)
     put(root, "a.png", "c.png", data=png(7, 7))
     put(root, "b.png")
+    (root / "z.png").symlink_to("nowhere.png")
     totals = batch(root, HandsBack(lambda path: os.kill(os.getpid(), number) if path.endswith("b.png") else None))
     assert totals.stopped_by == number
-    assert [line["path"] for line in lines(root)] == ["a.png", "c.png", "d.png"]
-    assert {line["path"]: line["bytes_before"] for line in lines(root)} == {
+    assert [line["path"] for line in lines(root)] == ["a.png", "c.png", "d.png", "z.png"]
+    assert {line["path"]: line["bytes_before"] for line in lines(root) if "error" not in line} == {
         "a.png": len(png(7, 7)),  # this run
         "c.png": len(png()),  # the run before: not reached
         "d.png": len(png()),
