@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from pixlane.imaging import encode
 from pixlane.imaging.encode import Outcome
@@ -97,8 +98,8 @@ def stages(traits: Traits, recipe: Recipe, limits: Limits) -> Iterator[Stage]:
     chroma = lossy == "jpeg" and traits.coloured_edges
     qualities = recipe.jpeg_qualities
     palette = "png" in takes and traits.drawn
-    fine = tuple(quality for quality in qualities if quality >= READS_LIKE_LOSSLESS) if palette else ()
-    rest = tuple(quality for quality in qualities if quality not in fine)
+    fine = tuple(takewhile(lambda quality: quality >= READS_LIKE_LOSSLESS, qualities)) if palette else ()
+    rest = qualities[len(fine) :]
     yield from _families([_lossy(lossy, quality, traits, chroma, last=quality == min(qualities)) for quality in fine])
     if palette:
         yield ((Rung("palette", near=LIKELY),),)

@@ -13,6 +13,7 @@ from pixlane.errors import DeadlineExceeded, InvalidRecipe, TargetUnreachable
 from pixlane.imaging import ladder, plan
 from pixlane.imaging.deadline import Deadline
 from pixlane.imaging.rungs import stages
+from pixlane.imaging.traits import Traits
 from pixlane.recipe import Recipe, Region
 from pixlane.rendition import data_url_length
 
@@ -174,6 +175,17 @@ def test_all_qualities_are_tried_before_the_first_halving():
     for size in plan.sizes(400, 300, recipe):
         if size[0] > found.width:
             assert 50 in {attempt.quality for attempt in work.attempts if attempt.width == size[0]}
+
+
+@pytest.mark.parametrize("qualities", [(85, 70, 50), (50, 85), (70, 90, 20), (40,)])
+@pytest.mark.parametrize("name", ["page", "photo"])
+def test_qualities_are_tried_in_the_order_of_the_recipe(name, qualities):
+    recipe = Recipe(jpeg_qualities=qualities, accept=(JPEG, PNG))
+    traits = Traits(make.vips(PICTURES[name]))
+    order = [
+        group[0].quality for stage in stages(traits, recipe, {JPEG: 9, PNG: 9}) for group in stage if group[0].encoder == "jpeg"
+    ]
+    assert order == list(qualities)
 
 
 def test_webp_saves_a_size_that_jpeg_would_give_up():
