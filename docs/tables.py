@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from pixlane import errors, profiles, rendition, settings
+from pixlane import errors, formats, profiles, rendition, settings
 from pixlane.store import keys
 
 PAGES = Path(__file__).parent
@@ -62,12 +62,28 @@ def of_keys() -> str:
     return "```text\n" + textwrap.dedent(_section(keys.__doc__ or "", start="    key ", end="\n\n")) + "\n```"
 
 
+def of_formats() -> str:
+    rows = [
+        (row.title, f"`{row.mime}`", ", ".join(row.engines), row.kept, row.noted, row.refused)
+        for row in formats.FORMATS.values()
+        if row.engines
+    ]
+    return _table(("format", "type", "engines, in order", "kept", "noted", "refused"), rows)
+
+
+def of_named_formats() -> str:
+    rows = [(row.title, f"`{row.mime}`", row.refused) for row in formats.FORMATS.values() if row.image and not row.engines]
+    return _table(("format", "type", "what to do"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "settings": of_settings,
     "errors": of_errors,
     "notes": of_notes,
     "profiles": of_profiles,
     "keys": of_keys,
+    "formats": of_formats,
+    "named_formats": of_named_formats,
 }
 
 

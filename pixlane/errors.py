@@ -147,6 +147,12 @@ class TooManyPixels(SourceError):
     code = "too_many_pixels"
 
 
+class TooLargeToDecode(SourceError):
+    """Decoding would take more memory than allowed, by the estimate from the header; nothing was decoded."""
+
+    code = "too_large_to_decode"
+
+
 class TooManyFrames(SourceError):
     """The source holds more frames or pages than allowed."""
 

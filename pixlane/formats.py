@@ -44,6 +44,13 @@ class Format:
     pages: str = ""
     aliases: tuple[str, ...] = ()  # other MIME types that mean the same
 
+    @property
+    def title(self) -> str:
+        """As a person writes it."""
+        return {"heif": "HEIC/HEIF", "jp2": "JPEG 2000", "jxl": "JPEG XL", "webp": "WebP", "cgbi": "CgBI PNG"}.get(
+            self.name, self.name.upper()
+        )
+
 
 _TRUNCATED = "Truncated picture data (drawn with `allow_truncated`)"
 _TRUNCATED_HARD = "Truncated picture data, also with `allow_truncated`: the codec gives all or nothing"

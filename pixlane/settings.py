@@ -34,6 +34,7 @@ class Settings:
     max_source_bytes: int = _knob(32 * MIB, "largest source, bytes", low=1, high=512 * MIB)
     max_pixels: int = _knob(100_000_000, "most pixels that are decoded for one image", low=1)
     max_frames: int = _knob(10_000, "most frames or pages of one source", low=1)
+    max_decode_bytes: int = _knob(GIB, "most memory that decoding one image may take by estimate, bytes", low=1)
     max_svg_bytes: int = _knob(2 * MIB, "largest SVG source, bytes", low=1)
     max_inflated_bytes: int = _knob(8 * MIB, "largest inflated SVG (svgz), bytes", low=1)
     svg_font_dirs: str = _knob("", "folders with further fonts for SVG text, separated by the path separator")
@@ -121,6 +122,7 @@ class Limits:
     max_source_bytes: int = Settings.max_source_bytes
     max_pixels: int = Settings.max_pixels
     max_frames: int = Settings.max_frames
+    max_decode_bytes: int = Settings.max_decode_bytes
     max_svg_bytes: int = Settings.max_svg_bytes
     max_inflated_bytes: int = Settings.max_inflated_bytes
     soft_timeout_s: float = Settings.soft_timeout_s

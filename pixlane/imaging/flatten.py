@@ -49,12 +49,12 @@ def fill_traces(image: pyvips.Image, background: tuple[int, ...]) -> pyvips.Imag
     return without_alpha(pyvips.Image.new_from_array(pixels, interpretation=image.interpretation))
 
 
-def choose_background(work: Work, image: pyvips.Image, least: int) -> tuple[int, int, int]:
+def choose_background(work: Work, image: pyvips.Image, least: int = 0) -> tuple[int, int, int]:
     """The background of the recipe; adds the notes.
 
     Args:
         image: the finished picture with its alpha, 8-bit sRGB or grey.
-        least: its smallest alpha.
+        least: its smallest alpha, where it is known.
     """
     wanted = work.recipe.background
     if wanted.startswith("#"):

@@ -8,6 +8,7 @@ from pixlane.errors import (
     PageOutOfRange,
     RegionOutOfRange,
     SourceTooLarge,
+    TooLargeToDecode,
     TooManyFrames,
     TooManyPixels,
 )
@@ -38,6 +39,31 @@ def check_size(limits: Limits, width: int, height: int) -> None:
             f"the picture has {width} x {height} = {width * height:,} px, allowed are {limits.max_pixels:,}",
             limit=limits.max_pixels,
             actual=width * height,
+        )
+
+
+BYTES_PER_PIXEL = {
+    "streamed": 0.8,  # baseline JPEG, PNG, TIFF in strips or tiles: rows pass through
+    "interlaced": 4.5,  # PNG: the whole picture at once
+    "progressive": 6.5,  # JPEG: all coefficients
+    "webp": 8.5,
+    "gif": 9.0,  # the canvas of a frame and of the one before
+    "avif": 9.0,
+    "heif": 12.0,
+    "numbers": 40.0,  # signed, wide and float: scaled in double precision
+    "pillow": 10.0,
+}
+"""What decoding costs beyond the source, by kind; measured at 100 megapixels, rounded up."""
+
+
+def check_memory(limits: Limits, width: int, height: int, kind: str) -> None:
+    """The memory that decoding takes, by the cost of a pixel."""
+    estimate = round(width * height * BYTES_PER_PIXEL[kind])
+    if estimate > limits.max_decode_bytes:
+        raise TooLargeToDecode(
+            f"decoding {width} x {height} px ({kind}) takes about {estimate:,} bytes, allowed are {limits.max_decode_bytes:,}",
+            limit=limits.max_decode_bytes,
+            actual=estimate,
         )
 
 

@@ -24,13 +24,21 @@ class Picture(ABC):
     Args:
         work: the job; takes the notes.
         facts: what the header says.
+        cost: what decoding costs, a row of `guard.BYTES_PER_PIXEL`.
         colour: how its numbers become sRGB.
         metadata: kinds of metadata that the source carries, in the words of the note.
         damage: what is wrong around the pixels, in the words of the note.
     """
 
     def __init__(
-        self, work: Work, facts: Facts, colour: Colour, *, metadata: tuple[str, ...] = (), damage: tuple[str, ...] = ()
+        self,
+        work: Work,
+        facts: Facts,
+        colour: Colour,
+        *,
+        cost: str,
+        metadata: tuple[str, ...] = (),
+        damage: tuple[str, ...] = (),
     ) -> None:
         self.work = work
         self.facts = facts
@@ -39,6 +47,7 @@ class Picture(ABC):
         self._kept: pyvips.Image | None = None
         self._mended = bool(damage)
         guard.check_size(work.limits, self.width, self.height)
+        guard.check_memory(work.limits, self.width, self.height, cost)
         guard.check_frames(work.limits, facts.frames)
         guard.check_page(work.recipe.page, facts.frames)
         if damage:

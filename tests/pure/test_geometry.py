@@ -15,6 +15,7 @@ from pixlane.errors import (
     RegionOutOfRange,
     SourceTooLarge,
     TargetUnreachable,
+    TooLargeToDecode,
     TooManyFrames,
     TooManyPixels,
 )
@@ -123,3 +124,19 @@ def test_a_deadline_that_has_passed_is_a_typed_error() -> None:
 
 def test_the_target_is_clamped_with_a_note() -> None:
     assert "target_clamped" in make.codes(normalize(make.flat(make.RED), Recipe(target_bytes=10)))
+
+
+@pytest.mark.parametrize(
+    ("form", "options"), [("BMP", {}), ("JPEG", {"progressive": True}), ("WEBP", {}), ("GIF", {}), ("AVIF", {}), ("QOI", {})]
+)
+def test_what_takes_too_much_memory_is_refused_from_the_header(form: str, options: dict[str, bool]) -> None:
+    data = make.array(make.noise(256, 256), form, **options)
+    with pytest.raises(TooLargeToDecode) as caught:
+        normalize(data, limits=Limits(max_decode_bytes=100_000))
+    assert caught.value.limit == 100_000
+    assert caught.value.actual > 256 * 256 * 4
+
+
+def test_what_streams_takes_little() -> None:
+    for form in ("PNG", "JPEG", "TIFF"):
+        assert normalize(make.array(make.noise(256, 256), form), limits=Limits(max_decode_bytes=100_000)).source.width == 256

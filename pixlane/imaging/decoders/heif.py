@@ -61,7 +61,7 @@ class HeifPicture(Picture):
             srgb=colours.srgb,
             lossless=False,
         )
-        super().__init__(work, facts, colours, metadata=tuple(metadata))
+        super().__init__(work, facts, colours, cost="heif", metadata=tuple(metadata))
 
     def load(self, shrink: float) -> pyvips.Image:
         import numpy as np

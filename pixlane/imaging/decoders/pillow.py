@@ -161,7 +161,8 @@ class PillowPicture(Picture):
         )
         if orientation in (5, 6, 7, 8):
             facts = replace(facts, width=image.height, height=image.width)
-        super().__init__(work, facts, colours, metadata=tuple(metadata), damage=tuple(parts.damage))
+        cost = "numbers" if image.mode[0] in "IF" else "pillow"
+        super().__init__(work, facts, colours, cost=cost, metadata=tuple(metadata), damage=tuple(parts.damage))
 
     def load(self, shrink: float) -> pyvips.Image:
         import pyvips

@@ -30,6 +30,7 @@ LOSSLESS = ("png", "gif", "tiff")
 # At the strictest level libvips says what it would otherwise pass over; `damage` then decides what a browser would show.
 STRICT = {"tiff": "error"}  # of a TIFF, a tag that is new to libtiff is a warning already
 STRICTEST = "warning"
+PROGRESSIVE = (0xC2, 0xC6, 0xCA, 0xCE)  # start of frame markers
 JPEG_SHRINKS = (8, 4, 2)
 # What shrink on load leaves for the Lanczos step: at 1.6 a photograph differs by 49 to 51 dB from one that was decoded in full.
 SHARP_FACTOR = 1.6
@@ -85,6 +86,7 @@ class VipsPicture(Picture):
             work,
             facts if _srgb(colours := _colour(work, name, image, profile, parts), image) else _converted(facts),
             colours,
+            cost=_cost(name, image, parts, self.exotic),
             metadata=tuple(metadata),
             damage=tuple(parts.damage),
         )
@@ -179,6 +181,16 @@ def _facts(work: Work, name: str, image: pyvips.Image, fields: set[str], parts: 
         lossless=name in LOSSLESS or (name == "webp" and b"VP8L" in parts.parts),
         trailing_bytes=parts.trailing_bytes(len(work.data)),
     )
+
+
+def _cost(name: str, image: pyvips.Image, parts: Anatomy, exotic: bool) -> str:
+    if exotic:
+        return "numbers"
+    if name == "jpeg":
+        return "progressive" if parts.parts.get(b"SOF", b"\0")[0] in PROGRESSIVE else "streamed"
+    if name == "png":
+        return "interlaced" if image.get_typeof("interlaced") else "streamed"
+    return "streamed" if name == "tiff" else name
 
 
 def _bits(image: pyvips.Image, fields: set[str]) -> int:
