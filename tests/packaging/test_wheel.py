@@ -22,13 +22,12 @@ pytestmark = pytest.mark.timeout(INSTALL_LIMIT_S + 60)
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from what the repository tracks, as it stands in the working tree."""
+    """Built from what the repository tracks and .dockerignore lets through, so that it is the wheel of the image too."""
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
-    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    for name in tracked.split("\0"):
-        if name.endswith((".py", ".json", ".lua", ".typed", ".toml", ".md")) or name == "LICENSE":
-            (source / name).parent.mkdir(parents=True, exist_ok=True)
-            (source / name).write_bytes((ROOT / name).read_bytes())
+    given = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    for name in tracked(*given):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_bytes((ROOT / name).read_bytes())
     run([sys.executable, "-m", "build", "--wheel", "--outdir", str(out), str(source)], out, clean_environment(out / "home"), 200)
     (built,) = out.glob("*.whl")
     return built
@@ -57,10 +56,7 @@ def test_the_wheel_holds_the_code_and_its_data_and_nothing_else(wheel: Path) -> 
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"pixlane", "tasks", "worker"}
-    tracked = subprocess.run(
-        ["git", "ls-files", "pixlane", "tasks", "worker"], cwd=ROOT, check=True, capture_output=True, text=True
-    )
-    assert set(tracked.stdout.split()) - set(names) == set()
+    assert set(tracked("pixlane", "tasks", "worker")) - set(names) == set()
     assert "pixlane/py.typed" in names
 
 
@@ -117,3 +113,8 @@ def test_a_worker_serves_among_foreign_modules(server: str, environment: dict[st
 def test_fit_needs_no_service_among_foreign_modules(environment: dict[str, str], foreign: Path) -> None:
     apart = environment | {"PIXLANE_REDIS_URL": "redis://127.0.0.1:9/0"}  # nobody listens on the discard port
     assert run(["pixlane", "fit", "examples/images/harbour.heic"], foreign, apart).startswith("data:image/jpeg;base64,")
+
+
+def tracked(*paths: str) -> list[str]:
+    listed = subprocess.run(["git", "ls-files", "-z", *paths], cwd=ROOT, check=True, capture_output=True, text=True)
+    return [name for name in listed.stdout.split("\0") if name]
