@@ -40,8 +40,8 @@ MS_PER_MEGAPIXEL: Final = 25.0
 SURVEY_IMAGES: Final = 16
 """Jobs that are looked at in one round trip; their results come with it."""
 
-FIRST_POLL_S: Final = 0.1
-LAST_POLL_S: Final = 1.0
+FIRST_POLL_S: Final = 0.5
+LAST_POLL_S: Final = 2.0
 """A job under way is looked at though nothing woke us, each time after twice as long, seconds."""
 
 RETRY_PAUSE_S: Final = 0.2
@@ -85,13 +85,18 @@ class Mapping:
     def run(self) -> Flow[None]:
         check_queue(self.queue)
         names = iter(self.given)
+        # Not one by one as they finish: small images share round trips and messages only when they come in together.
+        refill = max(1, min(GROUP_IMAGES, self.in_flight // 2))
         more = True
         while more or self.pending:
-            room = self.in_flight - len(self.pending)
-            if more and room > 0:
-                more = yield from self._take_in(names, min(room, GROUP_IMAGES))
+            if more and self._room >= refill:
+                more = yield from self._take_in(names, min(self._room, GROUP_IMAGES))
             if self.pending:
-                yield from self._look(wait=not more or len(self.pending) >= self.in_flight)
+                yield from self._look(wait=not more or self._room < refill)
+
+    @property
+    def _room(self) -> int:
+        return self.in_flight - len(self.pending)
 
     def _take_in(self, names: Iterator[Given], most: int) -> Flow[bool]:
         """A group from the iterator to the store. False when the iterator is at its end."""

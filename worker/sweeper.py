@@ -93,6 +93,8 @@ class Sweeper:
         while more and not self._ending:
             command = ledger.sweep(self._keys, self._name, self._queues, self._up_since_ms, self._settings)
             sweep = ledger.swept(self._ledger.run([command])[0])
+            for key in sweep.malformed:
+                log.error("%s: nobody can read this record", key)
             self._send(sweep.messages)
             more = sweep.more
 

@@ -71,7 +71,13 @@ class Job:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Job:
-        return cls(**{name: value for name, value in record.items() if name != "key"})
+        """The job; fields that only a newer version knows are left out. Raises ValueError when one is missing."""
+        try:
+            return cls(
+                **{name: record[name] for name in ("sha256", "fingerprint", "recipe", "pipeline")}, source=record.get("source")
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"no record of a job: {error!r}") from error
 
 
 @dataclass(frozen=True)
@@ -87,8 +93,7 @@ class Message:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Message:
-        rest = dict(record)
-        return cls(queue=rest.pop("queue"), sent_at=rest.pop("sent_at"), job=Job.from_dict(rest))
+        return cls(Job.from_dict(record), record["queue"], record["sent_at"])
 
 
 # Producer --------------------------------------------------------------------------------------------------------------
@@ -217,17 +222,22 @@ def sweep(keys: Keys, worker: str, queues: Iterable[str], up_since_ms: int, sett
 
 @dataclass(frozen=True)
 class Sweep:
-    """`messages` must be sent; `more` says that there may be further overdue jobs; `now` is the server's clock, ms."""
+    """`messages` must be sent; `more`: there may be further overdue jobs; `malformed`: keys whose record nobody can read."""
 
     messages: list[Message]
     more: bool
-    now: int
+    malformed: list[str]
 
 
 def swept(reply: Sequence[Any]) -> Sweep:
     looked_at, now, *due = reply
-    messages = [Message(Job.from_dict(json.loads(job)), queue.decode(), now) for _, queue, job in due]
-    return Sweep(messages, looked_at >= SWEEP_LIMIT, now)
+    messages, malformed = [], []
+    for key, queue, job in due:
+        try:
+            messages.append(Message(Job.from_dict(json.loads(job)), queue.decode(), now))
+        except ValueError:
+            malformed.append(key.decode(errors="replace"))
+    return Sweep(messages, looked_at >= SWEEP_LIMIT, malformed)
 
 
 def _ms(seconds: float) -> int:

@@ -58,6 +58,9 @@ class Book:
     def release(self, token: str, delay_s: float = 0.0) -> bool:
         return bool(self._run(ledger.release(KEYS, JOB.key, token, delay_s)))
 
+    def release_of(self, message: Message) -> None:
+        self._run(ledger.release(KEYS, message.job.key, ""))
+
     def crash(self, token: str, job: Job = JOB) -> tuple[str, int]:
         return ledger.crashed(self._run(ledger.crash(KEYS, job.key, token)))
 
@@ -236,6 +239,19 @@ def test_a_sweep_strikes_off_an_index_entry_without_a_record(book: Book) -> None
     book.make_overdue()
     assert book.sweep().messages == []
     assert book.redis.zcard(KEYS.open) == 0
+
+
+def test_a_record_that_nobody_can_read_is_named_and_stops_no_other(book: Book) -> None:
+    other = Job.of("b" * 64, Recipe())
+    for job in (JOB, other):
+        book.release_of(book.send(job))
+    book.redis.hset(KEYS.job(JOB.key), "job", "{}")
+    sweep = book.sweep()
+    assert (sweep.malformed, [message.job for message in sweep.messages]) == ([JOB.key], [other])
+
+
+def test_a_job_of_a_newer_version_with_a_field_more_is_read() -> None:
+    assert Job.from_dict({**JOB.to_dict(), "tenant": "a"}) == JOB
 
 
 def test_an_error_that_is_not_remembered_reaches_those_who_wait_and_goes_with_the_next_submission(book: Book) -> None:
