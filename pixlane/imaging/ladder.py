@@ -65,6 +65,7 @@ class _Ladder:
         self.recipe = work.recipe
         self.shown = shown
         self.sizes = sizes
+        self.missed: dict[Rung, int] = {}  # the smallest longer side at which a rung did not fit, px
         self.limits = {mime: bytes_that_fit(work.recipe.budget, mime) for mime in encode.MIME.values()}
         self.top = _lone_grey(opened.draw(shown, *sizes[0]))
 
@@ -75,7 +76,7 @@ class _Ladder:
     def fine(self) -> Encoded | None:
         """The first that fits at the largest size at which any does; the longer side is found to the pixel.
 
-        The bytes are taken to grow with the side: the result fits and one pixel more does not.
+        The bytes of a rung are taken to grow with the side: the result fits and one pixel more does not.
         """
         found = self.at(self.sizes[0])
         fails, fits = max(self.sizes[0]), max(self.sizes[-1])
@@ -130,6 +131,7 @@ class _Step:
         self.ladder = ladder
         self.traits = traits
         self.tried: dict[Rung, int] = {}
+        self.side = max(traits.picture.width, traits.picture.height)
         if traits.picture.width * traits.picture.height > WATCHED_PIXELS:
             ladder.work.deadline.attach(traits.picture)
 
@@ -157,6 +159,9 @@ class _Step:
             return None
         if not rung.offered(self.traits, limit):
             return None
+        if limit is not None and self.side >= self.ladder.missed.get(rung, self.side + 1):  # only in the fine search
+            self.tried[rung] = limit + 1
+            return None
         bound = None if limit is None else int(limit * reach(rung, self.ladder.recipe, self.traits))
         outcome = rung.encode(self.traits, bound)
         if outcome is None:
@@ -165,6 +170,7 @@ class _Step:
         picture = self.traits.picture
         self.ladder.work.attempts.append(Attempt(picture.width, picture.height, rung.name, rung.quality, outcome.byte_count))
         if not outcome.done or (limit is not None and outcome.byte_count > limit):
+            self.ladder.missed[rung] = min(self.side, self.ladder.missed.get(rung, self.side))
             return None
         return _encoded(self.traits, rung, outcome.data)
 
