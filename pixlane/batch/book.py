@@ -28,6 +28,11 @@ CREATE TABLE finished (path BLOB PRIMARY KEY, line TEXT) WITHOUT ROWID;
 BEGIN;
 """
 
+_NEXT_PAGE = """
+SELECT * FROM found WHERE path > ? AND NOT EXISTS (SELECT 1 FROM finished WHERE finished.path = found.path)
+ORDER BY path LIMIT ?
+"""
+
 
 class Book:
     """Used by one thread."""
@@ -45,12 +50,10 @@ class Book:
         )
 
     def listed(self) -> Iterator[Found]:
-        """All that was listed, by path."""
+        """All that was listed and is not finished, by path."""
         after = b""
         # Page by page: an open query would be disturbed by what is written in between.
-        while rows := self._db.execute(
-            "SELECT * FROM found WHERE path > ? ORDER BY path LIMIT ?", (after, _PAGE_ROWS)
-        ).fetchall():
+        while rows := self._db.execute(_NEXT_PAGE, (after, _PAGE_ROWS)).fetchall():
             for path, byte_count, mtime_ns in rows:
                 yield Found(os.fsdecode(path), byte_count, mtime_ns)
             after = rows[-1][0]

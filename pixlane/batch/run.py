@@ -59,6 +59,7 @@ class Batch:
         client: does the work.
         data_urls: write `<path>.dataurl` beside each result.
         on_line: is called with each line of the manifest as it is finished, in no order.
+        revive: brings the service back when its store is gone, or raises ServiceUnavailable; None: that ends the batch.
     """
 
     listing: Listing
@@ -68,6 +69,7 @@ class Batch:
     totals: Totals
     data_urls: bool = False
     on_line: Callable[[dict[str, Any]], None] = lambda record: None
+    revive: Callable[[], None] | None = None
 
     def run(self) -> Totals:
         """Do all of it. Ctrl-C and SIGTERM end it early, with a manifest of what is done and of what earlier runs did.
@@ -116,6 +118,19 @@ class Batch:
         next_manifest.reserve(self.totals.listed)
 
     def _work(self) -> None:
+        """All passes over the folder: one, and one more after each time that the service was brought back."""
+        before = -1
+        while self.totals.finished != before:  # two losses without a file in between: it will not be better the third time
+            before = self.totals.finished
+            try:
+                return self._pass()
+            except StoreUnavailable:
+                if self.revive is None:
+                    raise
+                self.revive()
+        return self._pass()
+
+    def _pass(self) -> None:
         prefix = len(self._source(""))
         for source, outcome in self.client.map(self._to_do(), self.recipe, queue="batch"):
             path = source[prefix:].replace(os.sep, "/")

@@ -69,11 +69,12 @@ def command(
     listing = Listing(folder, out, Patterns(include or ()), Patterns(exclude or ()))
     totals, gone = Totals(), None
     with (
-        service.opened(paths_root=folder, workers=workers) as client,
+        service.opened(paths_root=folder, workers=workers) as reached,
         progress.shown(totals, folder.resolve().name or "/", quiet=quiet or (json and sys.stdout.isatty())),
     ):
         try:
-            Batch(listing, out, recipe, client, totals, data_urls=data_urls, on_line=output.record if json else _ignore).run()
+            on_line = output.record if json else _ignore
+            Batch(listing, out, recipe, reached.client, totals, data_urls=data_urls, on_line=on_line, revive=reached.revive).run()
         except (ServiceError, OutputUnwritable) as error:  # what was done until then is shown all the same
             gone = error
     if json:

@@ -31,8 +31,8 @@ def command(
       pixlane get shot.png --json | jq '.notes'
     """
     sha256 = sources.named_sha256(source)
-    with service.opened() as client:
-        rendition = client.fetch(sha256, recipe)
+    with service.opened() as reached:
+        rendition = reached.client.fetch(sha256, recipe)
     if rendition is None:
         output.say(f"{source}: not in the cache for recipe {recipe.fingerprint}; `pixlane submit --wait FILE` makes it")
         if json:

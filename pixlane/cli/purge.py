@@ -36,8 +36,8 @@ def command(
         output.say("purge: nothing was deleted")
         return exits.NOT_THERE
     sha256 = None if source is None else sources.named_sha256(source)
-    with service.opened() as client:
-        count = client.purge_all() if sha256 is None else client.forget(sha256)
+    with service.opened() as reached:
+        count = reached.client.purge_all() if sha256 is None else reached.client.forget(sha256)
     if json:
         output.record({"path": source, "sha256": sha256, "all": everything, "results_deleted": count})
     else:

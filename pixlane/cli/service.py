@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,9 +21,17 @@ def is_named() -> bool:
     return bool(settings.current().redis_url)
 
 
+@dataclass
+class Opened:
+    """A client, and for the embedded service the way to start it again when somebody killed all of it."""
+
+    client: Client
+    revive: Callable[[], None] | None = None
+
+
 @contextmanager
-def opened(*, paths_root: Path | None = None, workers: int | None = None) -> Iterator[Client]:
-    """A client. The embedded service is joined or started, and may read `paths_root` and nothing else.
+def opened(*, paths_root: Path | None = None, workers: int | None = None) -> Iterator[Opened]:
+    """The service. The embedded service is joined or started, and may read `paths_root` and nothing else.
 
     Raises ServiceUnavailable, StoreUnavailable.
     """
@@ -33,7 +41,7 @@ def opened(*, paths_root: Path | None = None, workers: int | None = None) -> Ite
         if workers is not None:
             output.say("note: --workers is for the embedded service; PIXLANE_REDIS_URL names one that runs its own workers")
         with Client() as client:
-            yield client
+            yield Opened(client)
         return
     from pixlane import embedded
 
@@ -43,4 +51,4 @@ def opened(*, paths_root: Path | None = None, workers: int | None = None) -> Ite
             output.say(f"note: the embedded service runs already, with {service.concurrency} processes and not {workers}")
         knobs = replace(settings.current(), broker_url="", cache_url="")
         with Client(service.url, send=None if root is None else "path", settings=knobs) as client:
-            yield client
+            yield Opened(client, service.ensure)

@@ -36,8 +36,8 @@ def command(
       pixlane submit - --wait --json < shot.png
     """
     root = None if file == sources.STDIN else Path(file).absolute().parent
-    with service.opened(paths_root=root) as client:
-        job = client.submit(sources.read(file) if file == sources.STDIN else file, recipe, queue=queue)
+    with service.opened(paths_root=root) as reached:
+        job = reached.client.submit(sources.read(file) if file == sources.STDIN else file, recipe, queue=queue)
         if not wait:
             if not service.is_named() and not quiet and sys.stderr.isatty():
                 output.say(

@@ -313,3 +313,37 @@ def test_the_book_gives_all_that_was_listed_by_path_while_it_is_written_to() -> 
         seen.append(found.path)
         book.finish(found.path, found.path)
     assert seen == [f"{number:04d}.png" for number in range(1000)] == list(book.lines())
+
+
+class LosesTheService(HandsBack):
+    """Says that the store is gone each time that the path comes up, until it was revived often enough."""
+
+    def __init__(self, path: str, losses: int) -> None:
+        super().__init__()
+        self.path, self.losses, self.revived = path, losses, 0
+
+    def map(self, given: Iterator[str], recipe: Recipe, *, queue: str) -> Iterator[tuple[str, Rendition | PixlaneError]]:
+        for path, outcome in super().map(given, recipe, queue=queue):
+            yield path, StoreUnavailable("gone") if path.endswith(self.path) and self.revived < self.losses else outcome
+
+    def revive(self) -> None:
+        self.revived += 1
+
+
+def test_a_service_that_can_be_brought_back_is_and_what_is_finished_is_not_done_again(root: Path) -> None:
+    put(root, "a.png", "b.png", "c.png")
+    client = LosesTheService("b.png", losses=1)
+    out = root.parent / "out"
+    totals = Batch(Listing(root, out), out, Recipe(), client, Totals(), revive=client.revive).run()
+    assert client.asked == ["a.png", "b.png", "b.png", "c.png"]
+    assert (totals.all.files, totals.failed, len(lines(root))) == (3, 0, 3)
+
+
+def test_a_service_that_dies_of_the_same_file_again_and_again_ends_the_batch(root: Path) -> None:
+    put(root, "a.png", "b.png", "c.png")
+    client = LosesTheService("b.png", losses=100)
+    out = root.parent / "out"
+    with pytest.raises(StoreUnavailable):
+        Batch(Listing(root, out), out, Recipe(), client, Totals(), revive=client.revive).run()
+    assert client.revived == 2
+    assert [line["path"] for line in lines(root)] == ["a.png"]
