@@ -126,6 +126,7 @@ class Client:
             case Watch(key, on):
                 return watch.add(key) if on else watch.drop(key)
             case Pause(seconds):
+                self._service.check()
                 return watch.wait(seconds)
         raise AssertionError(step)
 
@@ -255,6 +256,7 @@ class AsyncClient:
             case Watch(key, on):
                 return await (watch.add(key) if on else watch.drop(key))
             case Pause(seconds):
+                self._service.check()
                 return await watch.wait(seconds)
         raise AssertionError(step)
 

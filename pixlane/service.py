@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pixlane import settings as knobs
 from pixlane.errors import InvalidArgument
@@ -23,6 +24,8 @@ from pixlane.store.servers import Servers
 
 if TYPE_CHECKING:
     from pixlane.queue import Publisher
+
+CHECK_EVERY_S: Final = 1.0
 
 Travel = Literal["bytes", "path"]
 """How a source that is named by its path comes to the worker."""
@@ -48,6 +51,7 @@ class Service:
         self._attachment: Any = None
         self._publisher: Publisher | None = None
         self._lock = threading.Lock()
+        self._checked_at = 0.0
 
     def attach(self) -> None:
         """Finds the servers. Raises ServiceUnavailable."""
@@ -79,6 +83,15 @@ class Service:
         if in_flight < 1:
             raise InvalidArgument(f"in_flight must be at least 1, got {in_flight}", limit=1, actual=in_flight)
         return Mapping(self.flows, sources, recipe or Recipe(), queue, self.by_path, in_flight).run()
+
+    def check(self) -> None:
+        """Raises ServiceUnavailable when these are the servers of the embedded service and it cannot go on; for whoever waits."""
+        now = time.monotonic()
+        if now - self._checked_at >= CHECK_EVERY_S:
+            from pixlane import embedded
+
+            self._checked_at = now
+            embedded.check(self.servers.ledger)
 
     def publish(self, messages: Sequence[Message]) -> None:
         with self._lock:

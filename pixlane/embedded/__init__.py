@@ -29,7 +29,7 @@ from pixlane.embedded.users import User, enter, present, publish_roots
 from pixlane.errors import InvalidArgument, PixlaneError, ServiceUnavailable
 from pixlane.settings import current
 
-__all__ = ["Attachment", "attach", "running"]
+__all__ = ["Attachment", "attach", "check", "running"]
 
 # A little longer than a supervisor gives a large store to read its data.
 START_TIMEOUT_S = 130.0
@@ -56,10 +56,8 @@ class Attachment:
         self.concurrency: int = record["concurrency"]
 
     def check(self) -> None:
-        """Raises ServiceUnavailable, with the last log lines, when the store or the worker dies again and again."""
-        record = self._folder.read_service()
-        if record is not None and record["trouble"]:
-            raise ServiceUnavailable(f"the embedded service is in trouble: {record['trouble']}", log=str(self.dir))
+        """As the function `check`, of this service."""
+        check(self.url)
 
     def ensure(self) -> None:
         """Starts the service again when its supervisor was killed or its folder removed, under the same URL where that can be.
@@ -132,6 +130,17 @@ def running() -> dict[str, Any] | None:
     except OSError:  # left behind by a supervisor that was killed
         return None
     return record
+
+
+def check(url: str) -> None:
+    """Raises ServiceUnavailable, with its last log lines, when a part of the embedded service under `url` dies again and again.
+
+    Whoever waits asks now and then, as it might wait for ever: one small file is read. Of any other service it says nothing.
+    """
+    folder = folder_of(current())
+    record = folder.read_service()
+    if record is not None and record["url"] == url and record["trouble"]:
+        raise ServiceUnavailable(f"the embedded service is in trouble: {record['trouble']}; its logs are in {folder.path}")
 
 
 def _running_or_started(folder: Folder, concurrency: int) -> dict[str, Any]:

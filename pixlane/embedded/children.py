@@ -19,7 +19,7 @@ END_GRACE_S = 5.0  # from the polite signal to the hard one
 HARD_END_S = 5.0  # what the kernel may take for the hard one
 FIRST_DELAY_S = 0.25  # before the second start in a row; doubles with each
 MAX_DELAY_S = 10.0
-SETTLED_S = 30.0  # alive for so long = the failures before are forgotten
+SETTLED_S = 10.0  # alive for so long = the failures before are forgotten
 TROUBLE_AFTER = 4  # failures in a row that users are told of
 MAX_LOG_BYTES = 4 * 1024 * 1024
 

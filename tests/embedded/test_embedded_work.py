@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ from PIL import Image
 
 from pixlane import Client, Rendition, embedded
 from pixlane.client import Job
-from pixlane.errors import PathNotAllowed, ServiceError
+from pixlane.errors import PathNotAllowed, ServiceError, ServiceUnavailable
 from tests.embedded.users import PATIENCE_S, eventually, gone, now
+
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'
 
 
 def screens(folder: Path, count: int) -> list[Path]:
@@ -68,3 +71,16 @@ def test_a_file_outside_the_roots_is_refused(here: Path, tmp_path: Path) -> None
         assert client.submit(inside).result(timeout=PATIENCE_S).fits
         with pytest.raises(PathNotAllowed):
             client.submit(outside).result(timeout=PATIENCE_S)
+
+
+def test_whoever_waits_is_told_when_the_worker_cannot_run(here: Path) -> None:
+    with embedded.attach() as service, Client(service.url) as client:
+        os.kill(now(here)["worker"], signal.SIGSTOP)
+        job = client.submit(SVG)
+        while now(here)["trouble"] is None:
+            pid = now(here)["worker"]
+            if pid is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        with pytest.raises(ServiceUnavailable, match="the worker died"):
+            job.result()
