@@ -145,7 +145,7 @@ class Rendition:
         rendition = cls(
             **{
                 **record,
-                "data": base64.b64decode(data_url.partition(",")[2], validate=True),
+                "data": b"",
                 "source": Source(**record["source"]),
                 "region": Region(**region) if region else None,
                 "notes": tuple(Note(**note) for note in record["notes"]),
@@ -154,7 +154,22 @@ class Rendition:
             }
         )
         rendition.__dict__["data_url"] = data_url
+        del rendition.__dict__["data"]  # see _DataOfUrl
         return rendition
+
+
+class _DataOfUrl:
+    """`data` of a rendition from the store: decoded when it is first asked for, as that takes longer than the fetch itself."""
+
+    def __get__(self, rendition: Rendition | None, _: type[Rendition]) -> Any:
+        if rendition is None:
+            return self
+        data = base64.b64decode(rendition.data_url.partition(",")[2], validate=True)
+        rendition.__dict__["data"] = data
+        return data
+
+
+Rendition.data = _DataOfUrl()  # type: ignore[assignment]  # found only where an instance has no `data` of its own
 
 
 def data_url_prefix(mime: str) -> str:

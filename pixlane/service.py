@@ -51,6 +51,7 @@ class Service:
         self._attachment: Any = None
         self._publisher: Publisher | None = None
         self._lock = threading.Lock()
+        self._default = Recipe()  # its fingerprint is computed once
         self._checked_at = 0.0
 
     def attach(self) -> None:
@@ -74,15 +75,15 @@ class Service:
         return self._attachment is not None and self._paths is not None and _lies_under(given, self._paths)
 
     def submit(self, given: Given, recipe: Recipe | None, queue: str) -> Flow[tuple[Order, Found | None]]:
-        return self.flows.submit(given, recipe or Recipe(), queue, self.by_path(given))
+        return self.flows.submit(given, recipe or self._default, queue, self.by_path(given))
 
     def fetch(self, sha256: str, recipe: Recipe | None) -> Flow[Found | None]:
-        return self.flows.fetch(sha256, (recipe or Recipe()).fingerprint)
+        return self.flows.fetch(sha256, (recipe or self._default).fingerprint)
 
     def map(self, sources: Iterable[Given], recipe: Recipe | None, queue: str, in_flight: int) -> Flow[None]:
         if in_flight < 1:
             raise InvalidArgument(f"in_flight must be at least 1, got {in_flight}", limit=1, actual=in_flight)
-        return Mapping(self.flows, sources, recipe or Recipe(), queue, self.by_path, in_flight).run()
+        return Mapping(self.flows, sources, recipe or self._default, queue, self.by_path, in_flight).run()
 
     def check(self) -> None:
         """Raises ServiceUnavailable when these are the servers of the embedded service and it cannot go on; for whoever waits."""
