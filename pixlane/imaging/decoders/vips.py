@@ -1,4 +1,7 @@
-"""PNG, JPEG, GIF, WebP, TIFF and AVIF through libvips: streaming, with shrink on load."""
+"""PNG, JPEG, GIF, WebP, TIFF and AVIF through libvips: streaming, with shrink on load.
+
+A `Source` wraps the bytes, which the work keeps alive; the buffer loaders would copy them.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,12 @@ if TYPE_CHECKING:
 
 # By name, never through the generic loader: that one sniffs SVG past the sanitizer and sends gain-map JPEGs elsewhere.
 LOADERS = {
-    "png": "pngload_buffer",
-    "jpeg": "jpegload_buffer",
-    "gif": "gifload_buffer",
-    "webp": "webpload_buffer",
-    "tiff": "tiffload_buffer",
-    "avif": "heifload_buffer",
+    "png": "pngload_source",
+    "jpeg": "jpegload_source",
+    "gif": "gifload_source",
+    "webp": "webpload_source",
+    "tiff": "tiffload_source",
+    "avif": "heifload_source",
 }
 PAGED = ("gif", "webp", "tiff")
 LOSSLESS = ("png", "gif", "tiff")
@@ -138,7 +141,9 @@ class VipsPicture(Picture):
 def _load(name: str, data: bytes, options: dict[str, Any], fail_on: str) -> pyvips.Image:
     import pyvips
 
-    return getattr(pyvips.Image, LOADERS[name])(data, access="sequential", fail_on=fail_on, **options)
+    return getattr(pyvips.Image, LOADERS[name])(
+        pyvips.Source.new_from_memory(data), access="sequential", fail_on=fail_on, **options
+    )
 
 
 def _refuse(work: Work, name: str, parts: Anatomy) -> None:
