@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 import zlib
 from dataclasses import dataclass
-from pathlib import PurePath
 
 HEAD_BYTES = 64 * 1024  # a detection never looks further than this
 MAX_LEADING_BYTES = 1024
@@ -589,7 +588,9 @@ _TYPES = {mime: row.name for row in FORMATS.values() for mime in (row.mime, *row
 
 
 def _by_extension(name: str | None) -> str | None:
-    return _EXTENSIONS.get(PurePath(name).suffix.lower().lstrip(".")) if name else None
+    if not name or "." not in name:
+        return None
+    return _EXTENSIONS.get(name.rpartition(".")[2].lower())
 
 
 def _by_type(declared_type: str | None) -> str | None:
