@@ -9,14 +9,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pixlane.messages.changes import Change as Change
+    from pixlane.messages.parts import Attached as Attached
+    from pixlane.messages.parts import build_parts as build_parts
+    from pixlane.messages.pictures import Memory as Memory
+    from pixlane.messages.repair import Repaired as Repaired
+    from pixlane.messages.repair import repair as repair
     from pixlane.messages.sentences import Sentences as Sentences
 
 _HOMES = {
+    "Attached": "pixlane.messages.parts",
+    "Change": "pixlane.messages.changes",
+    "Memory": "pixlane.messages.pictures",
+    "build_parts": "pixlane.messages.parts",
+    "repair": "pixlane.messages.repair",
+    "Repaired": "pixlane.messages.repair",
     "Sentences": "pixlane.messages.sentences",
 }
 """Public name to the module that has it, imported on first use."""
 
-__all__ = ["Sentences"]
+__all__ = ["Attached", "Change", "Memory", "Repaired", "Sentences", "build_parts", "repair"]
 
 
 def __getattr__(name: str) -> Any:

@@ -30,7 +30,7 @@ class Sentences:
     described: str = "[image, described: {description}]"
     handle_unseen: str = "[Image file, not shown: {path}]"
     handle_url_unseen: str = "[Image, not shown: {url}]"
-    repeated: str = "[the same image as one that is shown elsewhere in this conversation]"
+    repeated: str = "[the same image as one that is shown elsewhere in this conversation, {id}]"
     moved: str = "[this tool's image follows after the results]"
     moved_here: str = "[image from the tool result above]"
 

@@ -48,6 +48,7 @@ class Profile:
         size_rule, token_rule: names of `pixlane.sizing`.
         tool_result_images: images inside tool results reach the model.
         remote_url: takes a remote URL instead of bytes.
+        single_frame: refuses animations.
         evidence: by field, how it is known: D vendor page, M stored copy of one, C vendor source, O observed, T third party.
         reported: values of third-party readings, not used.
     """
@@ -72,6 +73,7 @@ class Profile:
     token_rule: str | None = None
     tool_result_images: bool | None = None
     remote_url: bool | None = None
+    single_frame: bool | None = None
     evidence: dict[str, str] | None = None
     sources: tuple[str, ...] = ()
     note: str | None = None

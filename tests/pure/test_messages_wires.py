@@ -100,8 +100,7 @@ def test_texts_are_found_with_their_place(name: str) -> None:
     wire = wires.get(name)
     found = wires.texts(conversation(wire), name)
     assert [text.text for text in found if not text.in_tool_result] == ["look"]
-    if name != "gemini":  # a function's response is JSON there, not a text part
-        assert [text.text for text in found if text.in_tool_result] == ["taken"]
+    assert [text.text for text in found if text.in_tool_result] == ["taken"]
 
 
 @pytest.mark.parametrize("name", wires.NAMES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+from pixlane.messages.wires import data_urls
 from pixlane.messages.wires.wire import Found, Part, Path, Wire
 
 
@@ -21,6 +22,12 @@ class Bedrock(Wire):
 
     def image_part(self, mime: str, data: bytes) -> Part:
         return {"image": {"format": mime.removeprefix("image/"), "source": {"bytes": data}}}
+
+    def with_image(self, part: Any, mime: str, data: bytes) -> Any:
+        made = self.image_part(mime, data)
+        if isinstance(part["image"].get("source", {}).get("bytes"), str):  # a history that is kept as JSON
+            made["image"]["source"]["bytes"] = data_urls.encode(data)
+        return {**part, **made}
 
     def read(self, part: Mapping[str, Any]) -> Found | None:
         image = part.get("image")

@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pixlane.messages.wires import data_urls
-from pixlane.messages.wires.wire import Found, Message, Part, Path, Wire
+from pixlane.messages.wires.wire import Found, ImageAt, Message, Part, Path, TextAt, Wire
+
+IMAGE_NOTES = "images"  # field of a function's response
 
 
 class Gemini(Wire):
     """`{"inlineData": {"mimeType": ..., "data": ...}}`; `fileData` names uploaded files, not pages of the web."""
 
     name: ClassVar[str] = "gemini"
+    accepts: ClassVar[tuple[str, ...]] = ("image/png", "image/jpeg", "image/webp")
     takes_url: ClassVar[bool] = False
     tool_images: ClassVar[bool | None] = None  # Gemini 3 has a place for them, 2.x answers 400
     tool_results_in_user: ClassVar[bool] = True
@@ -46,6 +49,11 @@ class Gemini(Wire):
             return Found(mime, ref=str(file.get("fileUri") or file.get("file_uri"))) if mime.startswith("image/") else None
         return None
 
+    def replace(self, message: Message, changes: Mapping[Path, Sequence[Any] | str]) -> dict[str, Any]:
+        changed = super().replace(message, changes)
+        parts = changed.get("parts")
+        return {**changed, "parts": [_words_into_response(part) for part in parts]} if isinstance(parts, list) else changed
+
     def contents(self, message: Message) -> Iterator[tuple[Path, bool]]:
         yield ("parts",), False
 
@@ -53,6 +61,15 @@ class Gemini(Wire):
         key = _spelled(part, "functionResponse", "function_response")
         if key is not None:
             yield (key, "parts"), True
+
+    def _part(self, part: Mapping[str, Any], path: Path, role: str, in_tool: bool) -> Iterator[ImageAt | TextAt]:
+        key = _spelled(part, "functionResponse", "function_response")
+        answer = part[key].get("response") if key is not None else None
+        for name, text in answer.items() if isinstance(answer, Mapping) else ():
+            if isinstance(text, str):
+                here = (*path, key, "response", name)
+                yield TextAt(here, here, here[:-2], role, True, text)
+        yield from super()._part(part, path, role, in_tool)
 
     def role(self, message: Message) -> str:
         return {"model": "assistant", "function": "tool"}.get(str(message.get("role")), "user")
@@ -69,6 +86,20 @@ class Gemini(Wire):
         if images:
             response["parts"] = images
         return self.user_message([{"functionResponse": response}])
+
+
+def _words_into_response(part: Any) -> Any:
+    """The parts of a function's response take no text: words that took the place of an image go into the response itself."""
+    key = _spelled(part, "functionResponse", "function_response") if isinstance(part, Mapping) else None
+    if key is None or not any("text" in inner for inner in part[key].get("parts") or ()):
+        return part
+    answer = {name: value for name, value in part[key].items() if name != "parts"}
+    words = [inner["text"] for inner in part[key]["parts"] if "text" in inner]
+    images = [inner for inner in part[key]["parts"] if "text" not in inner]
+    response = answer.get("response") or {}
+    said = [response[IMAGE_NOTES]] if IMAGE_NOTES in response else []
+    answer["response"] = {**response, IMAGE_NOTES: "\n".join([*said, *words])}
+    return {**part, key: {**answer, "parts": images} if images else answer}
 
 
 def _spelled(record: Mapping[str, Any], *keys: str) -> str | None:

@@ -18,7 +18,7 @@ class MCP(Wire):
     name: ClassVar[str] = "mcp"
     takes_url: ClassVar[bool] = False
     tool_images: ClassVar[bool | None] = True
-    tool_results_in_user: ClassVar[bool] = True
+    user_after_tool: ClassVar[bool] = False
 
     def image_part(self, mime: str, data: bytes) -> Part:
         return {"type": "image", "data": data_urls.encode(data), "mimeType": mime}

@@ -16,6 +16,7 @@ class Ollama(Wire):
     """A picture has no place among words; what replaces one by words adds them to the text."""
 
     name: ClassVar[str] = "ollama"
+    accepts: ClassVar[tuple[str, ...]] = ("image/png", "image/jpeg")  # stb_image drops WebP without an error
     takes_url: ClassVar[bool] = False
     tool_images: ClassVar[bool | None] = True
 
@@ -40,11 +41,11 @@ class Ollama(Wire):
         in_tool = role == "tool"
         text = message.get("content")
         if isinstance(text, str):
-            yield TextAt((index, "content"), (index, "content"), role, in_tool, text)
+            yield TextAt((index, "content"), (index, "content"), (index,), role, in_tool, text)
         images: Sequence[Any] = message.get("images") or ()
         for place, image in enumerate(images):
             found = _found(image)
-            yield ImageAt(found.mime, found.data, found.url, None, (index, "images", place), role, in_tool, image)
+            yield ImageAt(found.mime, found.data, found.url, None, (index, "images", place), role, in_tool, {"images": [image]})
 
     def replace(self, message: Message, changes: Mapping[Path, Sequence[Any] | str]) -> dict[str, Any]:
         said: Any = changes.get(("content",), message.get("content") or "")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pixlane.messages.wires import data_urls
 from pixlane.messages.wires.wire import Found, Message, Part, Path, Wire
+
+# 64 x 64 px, white: stands for a screenshot that cannot be sent
+BLANK = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAEklEQVR42mP4DwUMo4xRBukMAOPT/hAC2mzjAAAAAElFTkSuQmCC")
 
 
 class OpenAIResponses(Wire):
@@ -36,6 +40,14 @@ class OpenAIResponses(Wire):
         if url:
             return Found.at_url(str(url))
         return Found(ref=str(part["file_id"])) if part.get("file_id") else Found(data="")
+
+    def replace(self, message: Message, changes: Mapping[Path, Sequence[Any] | str]) -> dict[str, Any]:
+        output: Any = message.get("output")
+        new: Any = changes.get(("output",))
+        # An item with a screenshot takes nothing else.
+        if isinstance(output, Mapping) and new and not isinstance(new, str) and new[0].get("type") == "input_text":
+            changes = {**changes, ("output",): [self.with_image(output, "image/png", BLANK)]}
+        return super().replace(message, changes)
 
     def contents(self, message: Message) -> Iterator[tuple[Path, bool]]:
         if str(message.get("type") or "").endswith("_output"):

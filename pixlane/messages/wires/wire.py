@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from pixlane.messages.wires import data_urls
+from pixlane.recipe import OUTPUT_TYPES
 
 Path = tuple[int | str, ...]
 Part = dict[str, Any]
@@ -71,10 +72,17 @@ class ImageAt(Found):
 
 @dataclass(frozen=True)
 class TextAt:
-    """A text and where it stands. `path` ends at the string itself, `part_path` at the part that holds it."""
+    """A text and where it stands.
+
+    Attributes:
+        path: keys to the string itself.
+        part_path: keys to the part that holds it; equal to `path` where the string stands for itself.
+        holder: where the paths of the images begin that it stands beside.
+    """
 
     path: Path
     part_path: Path
+    holder: Path
     role: str
     in_tool_result: bool
     text: str
@@ -85,6 +93,7 @@ class Wire(ABC):
 
     Attributes:
         name: stable; what a caller passes as `wire`.
+        accepts: types that its usual receiver takes, where no profile says more.
         takes_url: an image part may name a remote URL.
         tool_images: whether its schema has a place for images in tool results; None where that is not known.
         tool_results_in_user: tool results are parts of a user message, so that an image can stand beside them.
@@ -92,6 +101,7 @@ class Wire(ABC):
     """
 
     name: ClassVar[str]
+    accepts: ClassVar[tuple[str, ...]] = OUTPUT_TYPES
     takes_url: ClassVar[bool] = True
     tool_images: ClassVar[bool | None] = None
     tool_results_in_user: ClassVar[bool] = False
@@ -116,6 +126,11 @@ class Wire(ABC):
 
     def user_message(self, parts: Sequence[Part]) -> dict[str, Any]:
         return {"role": "user", "content": list(parts)}
+
+    def append(self, message: Message, parts: Sequence[Part]) -> dict[str, Any]:
+        """The message with parts after its own. Only where `tool_results_in_user`."""
+        (key,) = self.user_message(()).keys() - {"role"}
+        return {**message, key: [*(message.get(key) or ()), *parts]}
 
     @abstractmethod
     def tool_message(self, call_id: str, parts: Sequence[Part], name: str = "") -> dict[str, Any]:
@@ -154,7 +169,7 @@ class Wire(ABC):
 
     def _content(self, content: Any, path: Path, role: str, in_tool: bool) -> Iterator[ImageAt | TextAt]:
         if isinstance(content, str):
-            yield TextAt(path, path, role, in_tool, content)
+            yield TextAt(path, path, path[:-1], role, in_tool, content)
         elif isinstance(content, Mapping):
             yield from self._part(content, path, role, in_tool)
         elif isinstance(content, Sequence) and not isinstance(content, (bytes, bytearray)):
@@ -169,7 +184,7 @@ class Wire(ABC):
             return
         key = self.text_key(part)
         if key is not None:
-            yield TextAt((*path, key), path, role, in_tool, part[key])
+            yield TextAt((*path, key), path, path[:-1], role, in_tool, part[key])
         for keys, inside_tool in self.inner(part):
             yield from self._content(at(part, keys), (*path, *keys), role, in_tool or inside_tool)
 
