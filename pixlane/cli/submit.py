@@ -35,7 +35,9 @@ def command(
       pixlane submit shot.png --wait --profile openai
       pixlane submit - --wait --json < shot.png
     """
-    root = None if file == sources.STDIN else Path(file).absolute().parent
+    # Where a link leads: the worker looks there.
+    parent = Path(file).resolve().parent
+    root = parent if file != sources.STDIN and parent.is_dir() else None
     with service.opened(paths_root=root) as reached:
         job = reached.client.submit(sources.read(file) if file == sources.STDIN else file, recipe, queue=queue)
         if not wait:

@@ -128,7 +128,6 @@ def test_key_prints_the_names_of_a_file(tmp_path: Path) -> None:
     assert record["sha256"] == SHA256_OF_ABC
     assert record["key"] == job_key(SHA256_OF_ABC, fingerprint)
     assert record["redis"]["url"] == Keys().url(SHA256_OF_ABC, fingerprint)
-    assert pixlane("key", "-", "--json", stdin=b"abc").stdout.decode().replace('"-"', "") != ""
 
 
 def test_key_depends_on_the_recipe_and_reads_stdin() -> None:
@@ -142,6 +141,13 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, name: str, code:
     done = pixlane("key", name if os.path.isabs(name) else str(tmp_path / name))
     assert (done.returncode, done.stdout) == (exits.SOME_FAILED, b"")
     assert f"pixlane: {code}: " in one_line(done.stderr)
+
+
+@pytest.mark.parametrize("arguments", [["purge"], ["purge", "--all", "a.png"], ["purge", "--all"]])
+def test_purge_wants_one_thing_and_a_yes_where_there_is_nobody_to_ask(arguments: list[str]) -> None:
+    done = pixlane(*arguments, stdin=b"y\n", env={"PIXLANE_REDIS_URL": "redis://127.0.0.1:1/0"})
+    assert (done.returncode, done.stdout) == (exits.WRONG_USE, b"")
+    assert "purge" in one_line(done.stderr)
 
 
 def test_control_characters_in_a_name_are_shown_and_not_obeyed(tmp_path: Path) -> None:
