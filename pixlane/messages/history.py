@@ -16,6 +16,7 @@ from pixlane.messages.wires import ImageAt, Part, Path, Wire
 from pixlane.profiles import DEFAULT_CEILING_PX, Profile
 from pixlane.recipe import OUTPUT_TYPES, Recipe
 
+ALREADY_SAID = ("resized", "declared_type_wrong")  # notes of a rendition that a change tells in its own words
 ID_DIGITS = 12  # hex digits of the SHA-256 by which a reference names a picture
 
 
@@ -161,7 +162,8 @@ class History:
         resized = (
             f"; {before[0]} x {before[1]} px became {item.size[0]} x {item.size[1]}" if before not in (None, item.size) else ""
         )
-        self.note(code, item, f"{why}; now {item.mime}, {len(rendition.data):,} bytes{resized}")
+        told = "".join(f"; {note.text}" for note in rendition.notes if note.code not in ALREADY_SAID)
+        self.note(code, item, f"{why}; now {item.mime}, {len(rendition.data):,} bytes{resized}{told}")
         return True
 
     def placeholder(self, item: Item, error: PixlaneError) -> str:
