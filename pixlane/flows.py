@@ -24,9 +24,12 @@ from pixlane.store.connect import Command
 from pixlane.store.keys import Keys
 from pixlane.store.ledger import QUEUES, Job, Message
 
-FIRST_POLL_S: Final = 0.005
+FIRST_POLL_S: Final = 0.02
 LAST_POLL_S: Final = 0.2
-"""A waiter that was not woken looks by itself: first after 5 ms, then each time twice as long, up to 200 ms."""
+"""A waiter that was not woken looks by itself: first after 20 ms, then each time twice as long, up to 200 ms."""
+
+FRESH_S: Final = 0.005
+"""A job that was submitted less than this ago is not done yet: nobody looks before it could be, seconds."""
 
 OUTAGE_PATIENCE_S: Final = 10.0
 """A waiter bears a store that does not answer for so long, seconds; a server that is started again comes back in less."""
@@ -222,8 +225,8 @@ class Flows:
         ends = None if timeout_s is None else time.monotonic() + timeout_s
         yield Watch(order.job.key)
         interval, patience = FIRST_POLL_S, Patience()
-        if time.monotonic() - order.placed_at < FIRST_POLL_S:
-            yield Pause(min(interval, timeout_s or interval))  # submitted just now: not done yet
+        if time.monotonic() - order.placed_at < FRESH_S:
+            yield Pause(interval if timeout_s is None else min(interval, timeout_s))
         while True:
             try:
                 (found,) = yield from self.survey([order])
