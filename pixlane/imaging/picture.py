@@ -98,7 +98,7 @@ class Picture(ABC):
         fork_guard.enter()
         try:
             image = self._memory(self.load(1))
-        except pyvips.Error as error:
+        except (pyvips.Error, UnicodeDecodeError) as error:
             self.work.deadline.check()
             self.failed(error)
             return False
@@ -130,7 +130,7 @@ class Picture(ABC):
         while True:
             try:
                 return self._memory(resize(prepare(self._loaded(stored, size)), *size))
-            except pyvips.Error as error:
+            except (pyvips.Error, UnicodeDecodeError) as error:
                 self.work.deadline.check()
                 self.failed(error)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import operator
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pixlane import formats
 from pixlane.probe import isobmff, tiff
 
 MAX_READ_BYTES = 64 * 1024
+MAX_OFFSET = 1 << 62
 HEAD_BYTES = 4096  # what the format is told from; the rest of the budget is for seeking
 META_BYTES = 40 * 1024  # of the `meta` box of a HEIF or AVIF
 TURNED = (5, 6, 7, 8)
@@ -51,7 +53,7 @@ def probe(source: bytes | BinaryIO, *, name: str | None = None) -> Probe:
         return Probe(found)
     try:
         width, height, orientation, alpha, frames = read(reader)
-    except (struct.error, IndexError, ValueError):
+    except (struct.error, IndexError, ValueError, KeyError, TypeError):  # what is missing, cut off or of another type
         return Probe(found)
     if orientation in TURNED:
         width, height = height, width
@@ -67,7 +69,7 @@ class _Reader:
 
     def __call__(self, at: int, size: int) -> bytes:
         size = min(size, self.left)
-        if size <= 0 or at < 0:
+        if size <= 0 or not 0 <= at <= MAX_OFFSET:
             return b""
         self.file.seek(at)
         data = self.file.read(size)
@@ -161,8 +163,8 @@ def _tiff(read: _Reader) -> Found:
     first = pages[0]
     value = first.get(tiff.ORIENTATION, (1,))[0]
     return (
-        first[tiff.WIDTH][0],
-        first[tiff.HEIGHT][0],
+        operator.index(first[tiff.WIDTH][0]),
+        operator.index(first[tiff.HEIGHT][0]),
         value if 1 <= value <= 8 else 1,
         first.get(tiff.EXTRA_SAMPLES, (0,))[0] in (1, 2),
         len(pages) if read.left > 0 else None,

@@ -211,3 +211,22 @@ def test_a_header_alone_is_truncated() -> None:
     for data in (PLAIN[:40], PLAIN[:20], make.array(NOISE, "GIF")[:12], BASELINE[:60]):
         with pytest.raises((TruncatedInput, CorruptInput)):
             normalize(data)
+
+
+def test_tags_that_are_missing_or_of_another_type_end_typed() -> None:
+    data = make.tiff(make.noise(16, 16), bits=8, photometric=2)
+    at = int.from_bytes(data[4:8], "little") + 2  # the first entry is the width
+    for tag, kind in ((9999, 3), (256, 2), (256, 7)):
+        broken = data[:at] + tag.to_bytes(2, "little") + kind.to_bytes(2, "little") + data[at + 4 :]
+        with pytest.raises(SourceError):
+            normalize(broken)
+
+
+def test_a_directory_beyond_what_a_file_can_be_ends_typed() -> None:
+    with pytest.raises(SourceError):
+        normalize(b"II+\0\x08\0\0\0" + b"\xff" * 8 + bytes(64))
+
+
+def test_a_comment_that_is_no_text_harms_nothing() -> None:
+    data = make.png(make.smooth(), make.chunk(b"tEXt", b"Co\x80ment\0\xff\xfe"))
+    assert (make.seen(data) == make.smooth()).all()

@@ -33,7 +33,11 @@ def open_heif(work: Work) -> HeifPicture:
         raise CorruptInput(f"the header of the HEIF cannot be read: {sentence(error)}") from error
     order = [container.primary_index, *(index for index in range(len(container)) if index != container.primary_index)]
     guard.check_page(work.recipe.page, len(order))
-    return HeifPicture(work, container[order[work.recipe.page]], len(order), items)
+    try:
+        image = container[order[work.recipe.page]]
+    except UNREADABLE as error:
+        raise CorruptInput(f"the HEIF names a picture that it does not hold: {sentence(error)}") from error
+    return HeifPicture(work, image, len(order), items)
 
 
 class HeifPicture(Picture):

@@ -59,7 +59,7 @@ def open_vips(work: Work) -> VipsPicture:
             guard.check_page(work.recipe.page, _pages(image))
             options = {"page": work.recipe.page}
             image = _load(name, work.data, options, "none")
-    except pyvips.Error as error:
+    except (pyvips.Error, UnicodeDecodeError) as error:  # the message may quote the bytes
         damage.check_header(work, name, sentence(error))
         raise CorruptInput(f"the header of the {name} cannot be read: {sentence(error)}") from error
     return VipsPicture(work, name, options, image, parts)
@@ -78,13 +78,12 @@ class VipsPicture(Picture):
         self._small: bool | None = None
         self.uncovered = _uncovered(name, image, parts, options)
         self.exotic = image.format not in NUMBERS and image.interpretation not in colour.LAB
-        fields = set(image.get_fields())
-        profile = image.get(colour.PROFILE_FIELD) if colour.PROFILE_FIELD in fields else None
+        profile = image.get(colour.PROFILE_FIELD) if image.get_typeof(colour.PROFILE_FIELD) else None
         metadata = [*parts.metadata]
         for field, kind in (("exif-data", "EXIF"), ("xmp-data", "XMP"), ("iptc-data", "IPTC"), (colour.PROFILE_FIELD, "profile")):
-            if field in fields and kind not in metadata:
+            if image.get_typeof(field) and kind not in metadata:
                 metadata.append(kind)
-        facts = _facts(work, name, image, fields, parts)
+        facts = _facts(work, name, image, parts)
         super().__init__(
             work,
             facts if _srgb(colours := _colour(work, name, image, profile, parts), image) else _converted(facts),
@@ -169,9 +168,9 @@ def _pages(image: pyvips.Image) -> int:
     return int(image.get("n-pages")) if image.get_typeof("n-pages") else 1
 
 
-def _facts(work: Work, name: str, image: pyvips.Image, fields: set[str], parts: Anatomy) -> Facts:
+def _facts(work: Work, name: str, image: pyvips.Image, parts: Anatomy) -> Facts:
     # libvips has applied what an AVIF container says, and its EXIF value never counts.
-    orientation = orient.valid(image.get("orientation")) if "orientation" in fields and name != "avif" else 1
+    orientation = orient.valid(image.get("orientation")) if image.get_typeof("orientation") and name != "avif" else 1
     if name == "png":
         orientation = header.exif_orientation(parts.parts.get(b"eXIf", b""))
     width, height = orient.turn_size(image.width, image.height, orientation)
@@ -180,7 +179,7 @@ def _facts(work: Work, name: str, image: pyvips.Image, fields: set[str], parts: 
         width=width,
         height=height,
         frames=parts.frames if name == "png" and parts.frames else _pages(image),
-        bits=_bits(image, fields),
+        bits=_bits(image),
         alpha=bool(image.hasalpha()) or _uncovered(name, image, parts, {"page": work.recipe.page}) is not None,
         orientation=orientation,
         lossless=name in LOSSLESS or (name == "webp" and b"VP8L" in parts.parts),
@@ -198,8 +197,8 @@ def _cost(name: str, image: pyvips.Image, parts: Anatomy, exotic: bool) -> str:
     return "streamed" if name == "tiff" else name
 
 
-def _bits(image: pyvips.Image, fields: set[str]) -> int:
-    stored = int(image.get("bits-per-sample")) if "bits-per-sample" in fields else 8
+def _bits(image: pyvips.Image) -> int:
+    stored = int(image.get("bits-per-sample")) if image.get_typeof("bits-per-sample") else 8
     return max(stored, 9) if image.format == "ushort" else 8
 
 
