@@ -225,3 +225,14 @@ def test_the_made_profile_is_what_it_says() -> None:
     assert not icc.is_srgb(icc.matrix_profile(icc.SRGB, gamma=1.0))
     assert icc.space(P3) == "RGB"
     assert not icc.is_srgb(b"")
+
+
+@pytest.mark.parametrize("masks", [(0x3FF00000, 0xFFC00, 0x3FF), (0xFF000000, 0xFF0000, 0xFF00), (0x7C00, 0x3E0, 0x1F)])
+def test_bit_fields_of_any_place_and_width_are_read(masks: tuple[int, int, int]) -> None:
+    colour = np.array([200, 100, 50])
+    packed = sum(
+        round(level / 255 * (mask // (mask & -mask))) * (mask & -mask) for level, mask in zip(colour, masks, strict=True)
+    )
+    head = struct.pack("<IiiHHIIiiII", 40, 4, -4, 1, 32, 3, 64, 0, 0, 0, 0) + struct.pack("<3I", *masks)
+    data = b"BM" + struct.pack("<IHHI", 14 + len(head) + 64, 0, 0, 14 + len(head)) + head + struct.pack("<I", packed) * 16
+    assert make.near(make.seen(data)[1, 1], colour, 5)

@@ -140,3 +140,10 @@ def test_what_takes_too_much_memory_is_refused_from_the_header(form: str, option
 def test_what_streams_takes_little() -> None:
     for form in ("PNG", "JPEG", "TIFF"):
         assert normalize(make.array(make.noise(256, 256), form), limits=Limits(max_decode_bytes=100_000)).source.width == 256
+
+
+def test_a_deadline_ends_a_decode_in_the_middle() -> None:
+    data = make.array(make.noise(3000, 3000), compress_level=1)
+    with pytest.raises(PixlaneError) as caught:
+        normalize(data, limits=Limits(soft_timeout_s=0.05))
+    assert caught.value.code == "timeout"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pixlane.errors import CorruptInput, EngineMissing, PageOutOfRange, TooManyPixels
 from pixlane.imaging import anatomy, colour, damage, guard, header, orient
+from pixlane.imaging.decoders import bitfields
 from pixlane.imaging.picture import Picture, sentence
 from pixlane.imaging.work import Facts, Work
 from pixlane.probe import isobmff
@@ -73,7 +74,7 @@ def _open(work: Work, plugin: Callable[..., Image]) -> PillowPicture:
     name = work.detected.name
     data = _as_icon(work.data) if name == "cur" else work.data
     try:
-        image = plugin(io.BytesIO(data), "")
+        image = _opened(work, plugin, data)
         guard.check_size(work.limits, *image.size)
         image, frames = _select(work, image)
     except _bomb() as error:
@@ -85,6 +86,16 @@ def _open(work: Work, plugin: Callable[..., Image]) -> PillowPicture:
             damage.check_header(work, name, sentence(error))
         raise CorruptInput(f"the header of the {name} cannot be read: {sentence(error)}") from error
     return PillowPicture(work, image, frames, plugin)
+
+
+def _opened(work: Work, plugin: Callable[..., Image], data: bytes) -> Image:
+    try:
+        return plugin(io.BytesIO(data), "")
+    except UNREADABLE:
+        rewritten = bitfields.plain(data) if work.detected.name == "bmp" else None
+        if rewritten is None:
+            raise
+        return plugin(io.BytesIO(rewritten), "")
 
 
 def _bomb() -> type[Exception]:
