@@ -197,8 +197,9 @@ def test_a_limit_is_met_with_as_much_as_it_allows(profile: dict[str, Any], limit
 
 
 def test_an_image_exactly_at_a_limit_stays() -> None:
-    raw, base64_chars = len(PHOTO), len(base64.b64encode(PHOTO))
-    for basis, limit in (("raw", raw), ("base64", base64_chars), ("data_url", base64_chars + len("data:image/jpeg;base64,"))):
+    chars = len(base64.b64encode(PHOTO))
+    limits: dict[Any, int] = {"raw": len(PHOTO), "base64": chars, "data_url": chars + len("data:image/jpeg;base64,")}
+    for basis, limit in limits.items():
         at_limit = altered(profiles.get("anthropic"), max_image_bytes=limit, bytes_basis=basis, max_side_px=600)
         assert fixed([user(PHOTO, mime="image/jpeg")], at_limit).changes == ()
         below = altered(at_limit, max_image_bytes=limit - 1)
@@ -262,8 +263,13 @@ def test_gemini_before_3_gets_tool_images_beside_the_response() -> None:
 
 def test_where_no_user_message_may_follow_a_tool_the_image_is_described() -> None:
     seen: list[bytes] = []
+
+    def describe(data: bytes) -> str:
+        seen.append(data)
+        return "a red box"
+
     messages = [tool(PNG, wire="mistral")]
-    repaired = fixed(messages, "mistral", "mistral", describe=lambda data: seen.append(data) or "a red box")
+    repaired = fixed(messages, "mistral", "mistral", describe=describe)
     assert codes(repaired) == ["described"]
     assert "[image, described: a red box]" in said(repaired.messages, "mistral")
     assert seen == [PNG]
