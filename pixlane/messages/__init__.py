@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pixlane.messages.parts import Attached as Attached
     from pixlane.messages.parts import build_parts as build_parts
     from pixlane.messages.pictures import Memory as Memory
-    from pixlane.messages.repair import Repaired as Repaired
-    from pixlane.messages.repair import repair as repair
+    from pixlane.messages.repairs import Repaired as Repaired
+    from pixlane.messages.repairs import repair as repair
     from pixlane.messages.sentences import Sentences as Sentences
 
 _HOMES = {
@@ -22,8 +22,8 @@ _HOMES = {
     "Change": "pixlane.messages.changes",
     "Memory": "pixlane.messages.pictures",
     "build_parts": "pixlane.messages.parts",
-    "repair": "pixlane.messages.repair",
-    "Repaired": "pixlane.messages.repair",
+    "repair": "pixlane.messages.repairs",
+    "Repaired": "pixlane.messages.repairs",
     "Sentences": "pixlane.messages.sentences",
 }
 """Public name to the module that has it, imported on first use."""

@@ -435,7 +435,7 @@ GOOD = (PNG, JPEG)  # every receiver takes these
     max_images=st.sampled_from([None, 2, 5]),
     max_request_bytes=st.sampled_from([None, 60_000]),
 )
-@hypothesis_settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@hypothesis_settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_repair_keeps_its_promises(
     route: tuple[str, str], pieces: list[str], max_images: int | None, max_request_bytes: int | None
 ) -> None:
