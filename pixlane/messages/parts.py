@@ -85,8 +85,10 @@ def build_parts(
     """
     spoken = wires.get(wire)
     desk = _Desk(spoken, recipe, Pictures(memory, client), sentences)
-    for path in dict.fromkeys(os.fspath(path) for path in paths):
-        desk.attach_path(path)
+    read = [(path, desk.read(path)) for path in dict.fromkeys(os.fspath(path) for path in paths)]
+    for path, data in read:
+        if data is not None:
+            desk.attach_file(path, data)
     for url in dict.fromkeys(url.strip() for url in urls):
         desk.attach_url(url)
     said = text.strip() or (sentences.default_question if desk.images else "")
@@ -111,17 +113,25 @@ class _Desk:
         self.notes: list[About] = []
         self.first: dict[str, str] = {}  # SHA-256 to the path that brought it
 
-    def attach_path(self, path: str) -> None:
+    def read(self, path: str) -> bytes | None:
+        """The bytes of the file, and the workers know of it; None where there are none to attach."""
         try:
             data = b"".join(sources.blocks(os.path.expanduser(path), settings.current().max_source_bytes))
         except PixlaneError as error:
             self._skip(path, error.code, error.message)
-            return
+            return None
         except ValueError as error:  # a NUL in the name
             self._skip(path, "source_unreadable", str(error))
-            return
+            return None
+        self.pictures.begin(sha256_of(data), data, self._recipe(data))
+        return data
+
+    def attach_file(self, path: str, data: bytes) -> None:
         if self._attach(path, data, os.path.basename(path)):
             self.handles.append(self.sentences.handle.format(path=one_line(path)))
+
+    def _recipe(self, data: bytes) -> Recipe:
+        return self.recipe or full_size(data, self.wire.accepts)
 
     def attach_url(self, url: str) -> None:
         inline = data_urls.split(url)
@@ -147,7 +157,7 @@ class _Desk:
         if sha256 in self.first:
             self.notes.append(About(source, "same_content", f"the same content as {self.first[sha256]}; sent once"))
             return True
-        rendition = self.pictures.draw(sha256, data, self.recipe or full_size(data, self.wire.accepts))
+        rendition = self.pictures.draw(sha256, data, self._recipe(data))
         if isinstance(rendition, PixlaneError):
             self._skip(source, rendition.code, rendition.message)
             return False

@@ -6,6 +6,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pixlane import formats, settings
@@ -13,7 +14,7 @@ from pixlane.errors import PixlaneError
 from pixlane.recipe import OUTPUT_TYPES, Recipe
 
 if TYPE_CHECKING:
-    from pixlane.client import Client
+    from pixlane.client import Client, Job
     from pixlane.imaging.proof import Proof
     from pixlane.rendition import Rendition
 
@@ -23,6 +24,7 @@ VECTOR_ENGINES = ("svg", "pdf")
 
 MEMORY_BYTES = 64 * settings.MIB
 MEMORY_ENTRIES = 4096
+QUEUE_PATIENCE_S = 30.0  # a job may wait so long behind others, seconds
 ENTRY_BYTES = 512  # what an entry costs besides its pixels
 
 
@@ -69,6 +71,15 @@ class Pictures:
     def __init__(self, memory: Memory | None = None, client: Client | None = None) -> None:
         self.memory = memory if memory is not None else Memory()
         self.client = client
+        self._jobs: dict[tuple[str, ...], Job] = {}
+
+    def begin(self, sha256: str, data: bytes, recipe: Recipe) -> None:
+        """Tells the queue of an image that `draw` will ask for: several are made at once. In this process nothing happens."""
+        key = sha256, recipe.fingerprint
+        if self.client is None or key in self._jobs or self.memory.get(key) is not None:
+            return
+        with suppress(PixlaneError):  # `draw` submits again, and says what is wrong
+            self._jobs[key] = self.client.submit(data, recipe)
 
     def prove(self, sha256: str, data: bytes) -> Proof | PixlaneError:
         """One decode of the image, or what is wrong with it."""
@@ -79,7 +90,7 @@ class Pictures:
     def draw(self, sha256: str, data: bytes, recipe: Recipe) -> Rendition | PixlaneError:
         """The image as the recipe wants it, or why that cannot be."""
         return self._remembered(  # type: ignore[no-any-return]
-            (sha256, recipe.fingerprint), lambda: self._drawn(data, recipe), lambda rendition: len(rendition.data)
+            (sha256, recipe.fingerprint), lambda: self._drawn(sha256, data, recipe), lambda rendition: len(rendition.data)
         )
 
     def words(self, sha256: str, describe: Callable[[], str | None]) -> str | None:
@@ -89,9 +100,10 @@ class Pictures:
             self.memory.put((sha256, "words"), known, len(known))
         return known
 
-    def _drawn(self, data: bytes, recipe: Recipe) -> Rendition:
+    def _drawn(self, sha256: str, data: bytes, recipe: Recipe) -> Rendition:
         if self.client is not None:
-            return self.client.submit(data, recipe).result(settings.current().hard_timeout_s + QUEUE_PATIENCE_S)
+            job = self._jobs.pop((sha256, recipe.fingerprint), None) or self.client.submit(data, recipe)
+            return job.result(settings.current().hard_timeout_s + QUEUE_PATIENCE_S)
         from pixlane.imaging import normalize
 
         return normalize(data, recipe)
@@ -108,9 +120,6 @@ class Pictures:
             return error
         self.memory.put(key, found, weigh(found))
         return found
-
-
-QUEUE_PATIENCE_S = 30.0  # a job may wait so long behind others, seconds
 
 
 def full_size(data: bytes, accept: tuple[str, ...] = OUTPUT_TYPES) -> Recipe:
