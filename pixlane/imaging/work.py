@@ -11,6 +11,7 @@ from pixlane.settings import Limits
 
 if TYPE_CHECKING:
     import pyvips
+
     from pixlane.imaging.deadline import Deadline
 
 
