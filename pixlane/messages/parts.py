@@ -166,7 +166,7 @@ class _Desk:
         self.images.append(self.wire.image_part(rendition.mime, data if as_it_is else rendition.data))
         if not as_it_is:
             self.notes += [About(source, note.code, note.text) for note in rendition.notes]
-            self._say_scale(source, rendition)
+            self.lines.append(scale_line(source, rendition, self.sentences))
         self._note_name(source, name, rendition)
         return True
 
@@ -178,26 +178,26 @@ class _Desk:
             text = f"the name says {said.mime}, the bytes are {rendition.source.mime}"
             self.notes.append(About(source, "declared_type_wrong", text))
 
-    def _say_scale(self, source: str, rendition: Rendition) -> None:
-        shown = rendition.region or rendition.source
-        if (rendition.width, rendition.height) == (shown.width, shown.height):
-            return
-        across, down = (1 / scale for scale in rendition.scale)
-        self.lines.append(
-            self.sentences.scale.format(
-                path=one_line(source),
-                width=rendition.width,
-                height=rendition.height,
-                source_width=shown.width,
-                source_height=shown.height,
-                factor_x=f"{across:.4g}",
-                factor_y=f"{down:.4g}",
-            )
-        )
-
     def _skip(self, source: str, code: str, text: str) -> None:
         self.skipped.append(About(source, code, text))
         self.lines.append(self.sentences.not_attached.format(path=one_line(source), reason=code.replace("_", " ")))
+
+
+def scale_line(source: str, rendition: Rendition, sentences: Sentences) -> str:
+    """How points of the picture as it is shown become points of the file; "" where it was not resized."""
+    shown = rendition.region or rendition.source
+    if (rendition.width, rendition.height) == (shown.width, shown.height):
+        return ""
+    across, down = (1 / scale for scale in rendition.scale)
+    return sentences.scale.format(
+        path=one_line(source),
+        width=rendition.width,
+        height=rendition.height,
+        source_width=shown.width,
+        source_height=shown.height,
+        factor_x=f"{across:.4g}",
+        factor_y=f"{down:.4g}",
+    )
 
 
 def one_line(source: str) -> str:

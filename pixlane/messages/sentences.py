@@ -37,9 +37,23 @@ class Sentences:
     # Tool results
     media: str = "MEDIA:{path}"
     image_loaded: str = "The image is attached; look at it."
+    images_loaded: str = "The images are attached; look at them."
+    not_shown: str = "[image not shown: {reason}]"
+    not_read: str = "[content of this result that cannot be shown: {what}]"
+    linked: str = "[linked resource: {what}]"
+    structured: str = "[structured content] {json}"
+    vendor_meta: str = "[_meta] {json}"
+    text_cut: str = "[... {count:,} characters left out ...]"
+
+    # Budgets
+    calls_spent: str = (
+        "[image not loaded: it has been loaded {count} times in this conversation (crops of it count too), which is the limit. "
+        "Answer from what was already seen, or ask the user.]"
+    )
+    left_out: str = "[image left out: {name} ({what}): {reason}]"
 
 
-CLAIMS = ("image_loaded",)
+CLAIMS = ("image_loaded", "images_loaded")
 """Sentences that are only true beside the pixels they speak of; they leave together."""
 
 DEFAULT = Sentences()
