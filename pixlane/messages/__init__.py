@@ -9,6 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pixlane.messages.budgets import CallBudget as CallBudget
+    from pixlane.messages.call_counts import MemoryCounts as MemoryCounts
+    from pixlane.messages.call_counts import RedisCounts as RedisCounts
     from pixlane.messages.changes import Change as Change
     from pixlane.messages.parts import Attached as Attached
     from pixlane.messages.parts import build_parts as build_parts
@@ -25,10 +28,24 @@ _HOMES = {
     "repair": "pixlane.messages.repairs",
     "Repaired": "pixlane.messages.repairs",
     "Sentences": "pixlane.messages.sentences",
+    "CallBudget": "pixlane.messages.budgets",
+    "MemoryCounts": "pixlane.messages.call_counts",
+    "RedisCounts": "pixlane.messages.call_counts",
 }
 """Public name to the module that has it, imported on first use."""
 
-__all__ = ["Attached", "Change", "Memory", "Repaired", "Sentences", "build_parts", "repair"]
+__all__ = [
+    "Attached",
+    "CallBudget",
+    "Change",
+    "Memory",
+    "MemoryCounts",
+    "RedisCounts",
+    "Repaired",
+    "Sentences",
+    "build_parts",
+    "repair",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -21,6 +21,8 @@
                                      60 s, for those who wait now
     pixlane:{<sha256>}:forgotten     mark: a run under way takes back    client -> worker
                                      what it stores; for a hard limit
+    pixlane:calls:<conversation>     hash: per image, how often an agent  agent -> agent
+                                     loaded it; 7 d after the last time
     pixlane:done:<key>               pub/sub: a job ended                worker -> client
 
 url, meta and err live on the cache (`PIXLANE_CACHE_URL`), all others on the ledger (`PIXLANE_REDIS_URL`). On the cache
@@ -68,6 +70,9 @@ class Keys:
 
     def done(self, key: str) -> str:
         return f"{self.prefix}:done:{key}"
+
+    def calls(self, conversation: str) -> str:
+        return f"{self.prefix}:calls:{conversation}"
 
     @property
     def open(self) -> str:

@@ -1,4 +1,4 @@
-"""The Lua scripts of the ledger, as commands: sent by their hash, loaded when a server does not know them yet."""
+"""The Lua scripts of ledger and budgets, as commands: sent by their hash, loaded when a server does not know them yet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-NAMES = ("submit", "claim", "close", "release", "crash", "sweep", "forget")
+NAMES = ("submit", "claim", "close", "release", "crash", "sweep", "forget", "count", "uncount")
 
 
 def call(name: str, keys: list[str], args: list[Any]) -> tuple[Any, ...]:
