@@ -24,9 +24,7 @@ class Proof:
         mime: what the bytes are.
         width, height: upright, px.
         frames: None where counting needs the whole file.
-        whole: every pixel is there, nothing had to be mended and nothing stands before or after the picture.
-        plain: a receiver that decodes the stored pixels sees what is meant: upright, one frame, 8 bits, sRGB or untagged, and no
-            transparent pixel.
+        whole: every pixel is there, nothing had to be mended and nothing stands before the picture.
     """
 
     sha256: str
@@ -35,7 +33,6 @@ class Proof:
     height: int
     frames: int | None
     whole: bool
-    plain: bool
 
 
 def prove(data: bytes, *, name: str | None = None, limits: Limits | None = None) -> Proof:
@@ -51,10 +48,9 @@ def prove(data: bytes, *, name: str | None = None, limits: Limits | None = None)
         work.deadline.check()
     assert work.opened is not None
     facts = work.opened.facts
-    proved = work.opened.prove()
-    whole = not facts.trailing_bytes and not any(note.code in DAMAGE for note in work.notes)
-    plain = proved and facts.bits <= 8 and facts.srgb and facts.orientation == 1 and facts.frames == 1 and not facts.vector
-    return Proof(work.sha256, facts.mime, facts.width, facts.height, facts.frames, whole, whole and plain)
+    work.opened.prove()
+    whole = not any(note.code in DAMAGE for note in work.notes)
+    return Proof(work.sha256, facts.mime, facts.width, facts.height, facts.frames, whole)
 
 
 _RECIPE = Recipe(target_bytes=None, embed=False, max_side=FULL_SIDE_PX)

@@ -5,11 +5,27 @@ from __future__ import annotations
 import re
 
 from pixlane.messages.changes import Change
-from pixlane.messages.history import History
+from pixlane.messages.history import History, reference_pattern
 from pixlane.messages.sentences import CLAIMS, Sentences
 
 GONE = ("omitted", "described")
 HANDLES = (("handle", "handle_unseen"), ("handle_url", "handle_url_unseen"))
+
+
+def correct_references(history: History) -> None:
+    """References to a picture that gave way, of this run and of earlier ones."""
+    known = {item.reference for item in history.items if item.sha256}
+    gone = known - {item.reference for item in history.shown}
+    pattern = reference_pattern(history.sentences)
+    unseen = history.sentences.repeated_unseen
+    for item in history.items:
+        if item.words is not None and item.reference in gone:
+            item.words = pattern.sub(unseen, item.words)
+    for text in history.texts if gone else ():
+        told = pattern.sub(lambda found: unseen if found[1] in gone else found[0], text.text)
+        if told != text.text:
+            history.new_texts[text.path] = told
+            history.changes.append(Change("claim_removed", text.path, "the text referred to an image that is not there any more"))
 
 
 def correct(history: History) -> None:
@@ -17,8 +33,9 @@ def correct(history: History) -> None:
     gone = {change.path for change in history.changes if change.code in GONE}
     for text in history.texts if gone else ():
         beside = [item.at.path in gone for item in history.items if item.at.path[: len(text.holder)] == text.holder]
-        told = _told(text.text, beside, history.sentences) if any(beside) else text.text
-        if told != text.text:
+        before = history.new_texts.get(text.path, text.text)
+        told = _told(before, beside, history.sentences) if any(beside) else before
+        if told != before:
             history.new_texts[text.path] = told
             history.changes.append(Change("claim_removed", text.path, "the text spoke of an image that is not there any more"))
 

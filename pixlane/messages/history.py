@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -205,6 +206,12 @@ class History:
         if item.data is not None:
             return self.wire.image_part(item.mime, item.data)
         return self.wire.url_part(item.at.url) if item.at.url and self.wire.takes_url else item.at.part
+
+
+def reference_pattern(sentences: Sentences) -> re.Pattern[str]:
+    """Matches the sentence that refers to a picture elsewhere; its one group is the picture's id."""
+    before, _, after = sentences.repeated.partition("{id}")
+    return re.compile(f"{re.escape(before)}([0-9a-f]{{{ID_DIGITS}}}){re.escape(after)}")
 
 
 def is_vector(engines: Sequence[str]) -> bool:

@@ -7,17 +7,22 @@ from pixlane.errors import CorruptInput, PixlaneError, TruncatedInput
 from pixlane.messages.history import History, Item, is_vector
 from pixlane.messages.pictures import sha256_of
 from pixlane.profiles import Profile
+from pixlane.rendition import data_url_length
 
 ANIMATED_TYPES = ("image/gif", "image/webp")
 
 
 def inspect(history: History) -> None:
-    """Every image by itself: none can spoil another."""
+    """Every image by itself: none can spoil another.
+
+    The same content is sent once: where it came first, so that the beginning of the history stays as it was.
+    """
+    first: dict[str, Item] = {}
     for item in history.items:
         if item.at.url is not None:
             _check_url(history, item, item.at.url)
         elif item.at.ref is None:
-            _check_bytes(history, item)
+            _check_bytes(history, item, first)
 
 
 def _check_url(history: History, item: Item, url: str) -> None:
@@ -30,13 +35,23 @@ def _check_url(history: History, item: Item, url: str) -> None:
         history.omit(item, f"{history.profile.name} takes no URLs", words=words)
 
 
-def _check_bytes(history: History, item: Item) -> None:
+def _check_bytes(history: History, item: Item, first: dict[str, Item]) -> None:
     data = item.at.decode()
     if data is None:
         error = CorruptInput("the base64 is broken")
         history.omit(item, error.message, words=history.placeholder(item, error))
         return
     item.source, item.sha256 = data, sha256_of(data)
+    if item.sha256 in first and not item.at.alone:
+        words = history.sentences.repeated.format(id=item.reference)
+        history.say(item, "repeated", words, f"the same content as at {list(first[item.sha256].at.path)}")
+        return
+    _check_picture(history, item, data)
+    if item.shown and not item.at.alone:
+        first[item.sha256] = item
+
+
+def _check_picture(history: History, item: Item, data: bytes) -> None:
     found = formats.detect(data, declared_type=item.at.mime).format
     item.vector = is_vector(found.engines)
     item.mime = found.mime if found.image else ""
@@ -52,14 +67,16 @@ def _check_bytes(history: History, item: Item) -> None:
     if proof.mime not in history.accept:
         history.redraw(item, "transcoded", f"{profile.name} does not take {proof.mime}")
     elif not proof.whole:
-        history.redraw(item, "transcoded", f"the {proof.mime} is damaged or has data around it, which a strict decoder refuses")
+        history.redraw(item, "transcoded", f"the {proof.mime} is damaged, which a strict decoder refuses")
     elif profile.single_frame and proof.frames != 1 and proof.mime in ANIMATED_TYPES:
         history.redraw(item, "transcoded", f"{profile.name} takes no animation; the first of {proof.frames} frames is shown")
     else:
         item.data, item.mime = data, proof.mime
-        excess = over(profile, len(data), proof.mime, item.size)
-        if excess:
-            history.redraw(item, "shrunk", excess)
+        tool_chars = history.wire.max_tool_url_chars if item.at.in_tool_result else None
+        if excess := over(profile, len(data), proof.mime, item.size):
+            history.redraw(item, "shrunk", excess, chars=tool_chars)
+        elif tool_chars is not None and data_url_length(proof.mime, len(data)) > tool_chars:
+            history.redraw(item, "shrunk", f"a tool result takes data URLs of {tool_chars:,} characters", chars=tool_chars)
         else:
             _check_label(history, item)
 

@@ -84,10 +84,10 @@ def place(history: History) -> None:
 
 STEPS = (
     inspection.inspect,
-    request_limits.merge,
     request_limits.count,
     request_limits.shrink_many,
     request_limits.weigh,
     place,
+    claims.correct_references,
     claims.correct,
 )

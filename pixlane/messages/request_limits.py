@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from pixlane import settings
-from pixlane.messages.history import ID_DIGITS, History, Item
+from pixlane.messages.history import History, Item, reference_pattern
 
 WORST_CHARS = 256 * settings.KIB  # no image is pressed below this to make room; the oldest gives way instead
 WORST_PIXELS = 512 * 512
 FULL_SHARE = 0.98  # of the bytes of a request: beyond it room is made ...
 AIM_SHARE = 0.96  # ... down to this, so that the words that came in do not ask for more the next time
-
-
-def merge(history: History) -> None:
-    """The same content is sent once: where it came first, so that the beginning of the history stays as it was."""
-    first: dict[str, Item] = {}
-    for item in history.shown:
-        if not item.sha256 or item.at.alone:
-            continue
-        kept = first.setdefault(item.sha256, item)
-        if kept is not item:
-            words = history.sentences.repeated.format(id=item.reference)
-            history.say(item, "repeated", words, f"the same content as at {list(kept.at.path)}")
 
 
 def count(history: History) -> None:
@@ -101,16 +88,15 @@ def _expendable(history: History) -> list[Item]:
     """
     last = max((item.at.path[:1] for item in history.items if item.at.role == "user" and not item.at.in_tool_result), default=())
     newest = {item.reference: item.at.path for item in history.items if item.sha256}
-    pattern = re.compile(re.escape(history.sentences.repeated).replace(re.escape("{id}"), f"([0-9a-f]{{{ID_DIGITS}}})"))
+    pattern = reference_pattern(history.sentences)
     for text in history.texts:
-        if pattern.groups:
-            newest.update(
-                {found: max(newest[found], text.path, key=_order) for found in pattern.findall(text.text) if found in newest}
-            )
+        for found in pattern.findall(text.text):
+            if found in newest:
+                newest[found] = max(newest[found], text.path, key=_order)
 
     def order(item: Item) -> tuple[bool, tuple[int, ...]]:
-        required = item.at.path in history.required or item.at.path[:1] == last
-        return required, _order(newest.get(item.reference, item.at.path))
+        path = newest.get(item.reference, item.at.path)
+        return item.at.path in history.required or path[:1] == last, _order(path)
 
     return sorted(history.shown, key=order)
 

@@ -31,6 +31,7 @@ class Sentences:
     handle_unseen: str = "[Image file, not shown: {path}]"
     handle_url_unseen: str = "[Image, not shown: {url}]"
     repeated: str = "[the same image as one that is shown elsewhere in this conversation, {id}]"
+    repeated_unseen: str = "[an image that is not shown any more]"
     moved: str = "[this tool's image follows after the results]"
     moved_here: str = "[image from the tool result above]"
 

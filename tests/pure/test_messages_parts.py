@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from pixlane import Recipe
 from pixlane.errors import InvalidArgument
@@ -103,9 +104,12 @@ def test_a_picture_goes_at_full_size_without_a_recipe_and_smaller_with_one(put: 
     assert "resized" in noted(attached)
 
 
-def test_metadata_of_an_untouched_file_stays_in_it(put: Put) -> None:
+def test_metadata_of_an_untouched_file_stays_in_it_unless_a_recipe_is_given(put: Put) -> None:
     data = make.png(make.smooth(), make.chunk(b"tEXt", b"Author\0me"))
-    assert sent(build_parts("look", [put("a.png", data)])) == [data]
+    path = put("a.png", data)
+    assert sent(build_parts("look", [path])) == [data]
+    (cut,) = sent(build_parts("look", [path], recipe=Recipe()))
+    assert b"Author" not in (cut or b"Author")
 
 
 def test_what_a_receiver_would_see_wrongly_is_drawn_at_full_size(put: Put) -> None:
@@ -114,6 +118,14 @@ def test_what_a_receiver_would_see_wrongly_is_drawn_at_full_size(put: Put) -> No
     (data,) = sent(attached)
     assert data is not None
     assert make.seen(data).shape[:2] == (64, 48)
+
+
+def test_of_an_animation_the_first_frame_goes_and_the_rest_is_named(put: Put) -> None:
+    frames = [Image.new("RGB", (20, 20), colour) for colour in (make.RED, make.BLUE)]
+    attached = build_parts("look", [put("a.gif", make.encode(frames[0], "GIF", save_all=True, append_images=frames[1:]))])
+    (data,) = sent(attached)
+    assert make.near(make.seen(data or b"")[5, 5], make.RED)
+    assert "frames_dropped" in noted(attached)
 
 
 def test_a_format_is_judged_by_who_receives_it(put: Put) -> None:

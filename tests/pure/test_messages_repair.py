@@ -20,6 +20,7 @@ from pixlane import profiles
 from pixlane.messages import Memory, Repaired, repair, wires
 from pixlane.messages.changes import CHANGE_CODES
 from pixlane.messages.sentences import DEFAULT
+from pixlane.messages.wires.openai_responses import OpenAIResponses
 from tests.pure import make
 
 PNG = make.flat(make.RED, (40, 30))
@@ -161,6 +162,11 @@ def test_a_damaged_picture_that_a_browser_shows_is_encoded_anew() -> None:
     assert "damaged" in repaired.changes[0].text
 
 
+def test_bytes_after_the_end_are_no_damage() -> None:
+    messages = [user(PNG + b"more"), user(JPEG + PNG, mime="image/jpeg")]
+    assert fixed(messages) == Repaired(messages, ())
+
+
 def test_of_a_truncated_picture_what_is_there_is_shown() -> None:
     repaired = fixed([user(PHOTO[: len(PHOTO) // 2], mime="image/jpeg")])
     assert codes(repaired) == ["transcoded"]
@@ -194,6 +200,19 @@ def test_a_limit_is_met_with_as_much_as_it_allows(profile: dict[str, Any], limit
     assert data is not None
     assert len(data) > 20_000 or "max_side_px" in profile  # no halving below what is asked
     assert fixed(repaired.messages, narrow).changes == ()
+
+
+def test_a_tool_result_of_responses_takes_a_shorter_data_url_than_a_message() -> None:
+    class Tight(OpenAIResponses):
+        max_tool_url_chars = 60_000
+
+    assert OpenAIResponses.max_tool_url_chars == 20_971_520
+    wire = Tight()
+    part = wire.image_part("image/jpeg", PHOTO)
+    assert repair([wire.user_message([part])], "openai_responses", wire).changes == ()
+    repaired = repair([wire.tool_message("1", [part])], "openai_responses", wire)
+    assert codes(repaired) == ["shrunk"]
+    assert len(wires.images(repaired.messages, wire)[0].part["image_url"]) <= 60_000
 
 
 def test_an_image_exactly_at_a_limit_stays() -> None:
@@ -312,6 +331,24 @@ def test_the_same_content_is_sent_once_where_it_came_first() -> None:
     assert repaired.messages[0] == user(PNG)
 
 
+def test_an_image_that_the_last_message_repeats_is_required() -> None:
+    one, two = (make.flat((shade, 3, 3), (20, 20)) for shade in (10, 60))
+    few = altered(profiles.get("anthropic"), max_images=1)
+    assert shown(fixed([user(one), user(one), tool(two)], few).messages) == [one]
+
+
+def test_a_reference_to_an_image_that_gave_way_does_not_claim_that_it_is_shown() -> None:
+    one, two = (make.flat((shade, 5, 5), (20, 20)) for shade in (10, 60))
+    few = altered(profiles.get("anthropic"), max_images=1)
+    sent = fixed([user(one), user(one)]).messages
+    assert "is shown elsewhere" in said(sent)
+    for history in (sent, [user(one), user(one)]):
+        repaired = fixed([*history, user(two)], few)
+        assert shown(repaired.messages) == [two]
+        assert "is shown elsewhere" not in said(repaired.messages)
+        assert fixed(repaired.messages, few).changes == ()
+
+
 def test_of_too_many_images_the_newest_and_those_of_the_last_message_stay() -> None:
     many = [make.flat((shade, 0, 0), (20, 20)) for shade in range(0, 250, 25)]
     messages = [*(user(one) for one in many[:6]), user(many[6], many[7]), tool(many[8]), tool(many[9])]
@@ -390,6 +427,13 @@ def test_a_claim_leaves_with_its_pixels(wire: str, profile: str) -> None:
     assert codes(repaired) == ["omitted", "claim_removed"]
     assert DEFAULT.image_loaded not in json.dumps(repaired.messages, default=str)
     assert "Clicked." in said(repaired.messages, wire)
+
+
+def test_no_empty_text_is_left_where_a_claim_was_all_that_was_said() -> None:
+    repaired = fixed([tool(HTML, text=DEFAULT.image_loaded)])
+    assert [block["text"] for block in repaired.messages[0]["content"][0]["content"]] == [
+        "[image omitted: image/png, not an image]"
+    ]
 
 
 def test_a_claim_stays_beside_pixels_that_stay() -> None:
@@ -515,6 +559,20 @@ def test_a_second_turn_decodes_nothing_again(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(proof, "prove", lambda data: decoded.append(data))
     assert repair(messages, "anthropic", "anthropic", memory=memory) == first
     assert decoded == []
+
+
+def test_what_may_go_better_the_next_time_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pixlane.errors import DeadlineExceeded
+    from pixlane.imaging import proof
+
+    def slow(data: bytes) -> None:
+        raise DeadlineExceeded("the image took longer than allowed")
+
+    memory = Memory()
+    with monkeypatch.context() as busy:
+        busy.setattr(proof, "prove", slow)
+        assert codes(repair([user(PNG)], "anthropic", "anthropic", memory=memory)) == ["omitted"]
+    assert repair([user(PNG)], "anthropic", "anthropic", memory=memory).changes == ()
 
 
 def test_the_memory_stays_within_its_bounds() -> None:

@@ -120,6 +120,19 @@ def test_replacing_gives_new_messages_and_leaves_the_old_ones(name: str) -> None
 
 
 @pytest.mark.parametrize("name", wires.NAMES)
+def test_an_image_gives_way_to_nothing_or_to_several_parts(name: str) -> None:
+    wire = wires.get(name)
+    messages = [wire.user_message([wire.text_part("a"), wire.image_part("image/png", PNG), wire.text_part("z")])]
+    path = wires.images(messages, name)[0].path
+    gone = wires.replace(messages, name, {path: []})
+    assert "".join(text.text for text in wires.texts(gone, name)).replace("\n", "") == "az"
+    parts = [wire.text_part("b"), wire.image_part("image/png", PNG), wire.image_part("image/png", PNG)]
+    several = wires.replace(messages, name, {path: parts})
+    assert len(wires.images(several, name)) == 2
+    assert sorted("".join(text.text for text in wires.texts(several, name)).replace("\n", "")) == ["a", "b", "z"]
+
+
+@pytest.mark.parametrize("name", wires.NAMES)
 def test_a_text_is_replaced_in_place(name: str) -> None:
     wire = wires.get(name)
     messages = conversation(wire)

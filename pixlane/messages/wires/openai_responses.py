@@ -18,6 +18,7 @@ class OpenAIResponses(Wire):
 
     name: ClassVar[str] = "openai_responses"
     tool_images: ClassVar[bool | None] = True
+    max_tool_url_chars: ClassVar[int | None] = 20_971_520  # `maxLength` in openai-openapi, FunctionCallOutputItemParam
 
     def text_part(self, text: str) -> Part:
         return {"type": "input_text", "text": text}

@@ -98,6 +98,7 @@ class Wire(ABC):
         tool_images: whether its schema has a place for images in tool results; None where that is not known.
         tool_results_in_user: tool results are parts of a user message, so that an image can stand beside them.
         user_after_tool: a user message may follow the messages of tool results.
+        max_tool_url_chars: the longest data URL of an image in a tool result.
     """
 
     name: ClassVar[str]
@@ -106,6 +107,7 @@ class Wire(ABC):
     tool_images: ClassVar[bool | None] = None
     tool_results_in_user: ClassVar[bool] = False
     user_after_tool: ClassVar[bool] = True
+    max_tool_url_chars: ClassVar[int | None] = None
 
     # Making ------------------------------------------------------------------------------------------------------------
 
