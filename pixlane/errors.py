@@ -240,6 +240,21 @@ class OutputUnwritable(PixlaneError):
     code = "output_unwritable"
 
 
+# What a request may carry --------------------------------------------------------------------------------------------------
+
+
+class ImageBudgetExceeded(PixlaneError):
+    """An image that the request needs does not fit into what a request may carry; nothing was sent."""
+
+    code = "image_budget_exceeded"
+
+
+class ImageInputUnsupported(PixlaneError):
+    """The request needs images and no route is left whose model can see; nothing was sent."""
+
+    code = "image_input_unsupported"
+
+
 # Engines and limits of a run ---------------------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pixlane.messages.admission import Admission as Admission
+    from pixlane.messages.admission import AdmissionLimits as AdmissionLimits
+    from pixlane.messages.admission import Candidate as Candidate
+    from pixlane.messages.admission import admit as admit
     from pixlane.messages.budgets import CallBudget as CallBudget
     from pixlane.messages.call_counts import MemoryCounts as MemoryCounts
     from pixlane.messages.call_counts import RedisCounts as RedisCounts
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
     from pixlane.messages.pictures import Memory as Memory
     from pixlane.messages.repairs import Repaired as Repaired
     from pixlane.messages.repairs import repair as repair
+    from pixlane.messages.routes import Route as Route
+    from pixlane.messages.routes import dispatchable as dispatchable
     from pixlane.messages.sentences import Sentences as Sentences
 
 _HOMES = {
@@ -31,19 +37,31 @@ _HOMES = {
     "CallBudget": "pixlane.messages.budgets",
     "MemoryCounts": "pixlane.messages.call_counts",
     "RedisCounts": "pixlane.messages.call_counts",
+    "Admission": "pixlane.messages.admission",
+    "AdmissionLimits": "pixlane.messages.admission",
+    "Candidate": "pixlane.messages.admission",
+    "admit": "pixlane.messages.admission",
+    "Route": "pixlane.messages.routes",
+    "dispatchable": "pixlane.messages.routes",
 }
 """Public name to the module that has it, imported on first use."""
 
 __all__ = [
+    "Admission",
+    "AdmissionLimits",
     "Attached",
     "CallBudget",
+    "Candidate",
     "Change",
     "Memory",
     "MemoryCounts",
     "RedisCounts",
     "Repaired",
+    "Route",
     "Sentences",
+    "admit",
     "build_parts",
+    "dispatchable",
     "repair",
 ]
 
