@@ -67,6 +67,27 @@ class Settings:
     error_ttl_s: int = _knob(600, "a deterministic error is remembered this long, seconds", low=1)
     crashed_ttl_s: int = _knob(7 * 86_400, "the verdict crashed and its source live this long, seconds", low=1)
 
+    # An agent's configuration: each also stands in its file, see pixlane/messages/config.py
+    config: str = _knob(
+        "", "file of the agent's configuration, YAML or JSON; empty: pixlane/config.yaml in the user's configuration folder"
+    )
+    provider: str = _knob("", "`model.provider`: who runs the agent's model")
+    model: str = _knob("", "`model.default`: the agent's model")
+    base_url: str = _knob("", "`model.base_url`: where it is reached")
+    image_input_mode: str = _knob("auto", "`agent.image_input_mode`: auto, native or text")
+    supports_vision: str = _knob("", "`model.supports_vision`: true or false; empty: found out")
+    vision_provider: str = _knob("auto", "`auxiliary.vision.provider`: who describes images; auto: nobody in particular")
+    vision_model: str = _knob("", "`auxiliary.vision.model`")
+    vision_base_url: str = _knob("", "`auxiliary.vision.base_url`")
+    vision_default: str = _knob("", "`vision.default`: provider/model or provider@endpoint/model that looks at images")
+    max_calls_per_image: int = _knob(
+        0, "`vision.max_calls_per_image`: an image may be loaded this often in a conversation; 0: no limit", low=0
+    )
+    models_url: str = _knob("", "catalog of models in the form of models.dev's api.json; empty: only the one that is shipped")
+
+    # Files of tool results
+    media_dir: str = _knob("", "folder of the images that tools returned; empty: in the user's cache folder")
+
     # The embedded service
     embedded_dir: str = _knob("", "folder of the embedded service; empty: in the user's cache folder")
     embedded_max_bytes: int = _knob(0, "memory bound of the embedded store, bytes; 0: a quarter of memory, at most 2 GiB", low=0)
@@ -82,13 +103,18 @@ def current() -> Settings:
 
 def load(environ: Mapping[str, str]) -> Settings:
     """Settings from `PIXLANE_*` variables. Raises InvalidArgument that names the variable, its bounds and the value."""
+    return Settings(**given(environ))
+
+
+def given(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Only what the environment sets, by field name. Raises as `load`."""
     values = {}
     for knob in fields(Settings):
         variable = environment_name(knob.name)
         raw = environ.get(variable, "")
         if raw != "":
             values[knob.name] = _parse(variable, raw, knob.default, knob.metadata)
-    return Settings(**values)
+    return values
 
 
 def environment_name(name: str) -> str:

@@ -16,10 +16,26 @@ if TYPE_CHECKING:
     from pixlane.messages.budgets import CallBudget as CallBudget
     from pixlane.messages.call_counts import MemoryCounts as MemoryCounts
     from pixlane.messages.call_counts import RedisCounts as RedisCounts
+    from pixlane.messages.capability import Finding as Finding
+    from pixlane.messages.capability import Rung as Rung
+    from pixlane.messages.capability import ladder as ladder
     from pixlane.messages.changes import Change as Change
+    from pixlane.messages.config import Config as Config
+    from pixlane.messages.config import coerce_bool as coerce_bool
+    from pixlane.messages.config import load_config as load_config
+    from pixlane.messages.gate import Gate as Gate
+    from pixlane.messages.gate import native_tool_images as native_tool_images
+    from pixlane.messages.lane import Decision as Decision
+    from pixlane.messages.lane import Explanation as Explanation
+    from pixlane.messages.lane import decide_lane as decide_lane
+    from pixlane.messages.lane import explain as explain
+    from pixlane.messages.lane import explicit_backend as explicit_backend
     from pixlane.messages.parts import Attached as Attached
     from pixlane.messages.parts import build_parts as build_parts
     from pixlane.messages.pictures import Memory as Memory
+    from pixlane.messages.refs import Ignored as Ignored
+    from pixlane.messages.refs import ImageRefs as ImageRefs
+    from pixlane.messages.refs import extract_image_refs as extract_image_refs
     from pixlane.messages.repairs import Repaired as Repaired
     from pixlane.messages.repairs import repair as repair
     from pixlane.messages.routes import Route as Route
@@ -43,6 +59,22 @@ _HOMES = {
     "admit": "pixlane.messages.admission",
     "Route": "pixlane.messages.routes",
     "dispatchable": "pixlane.messages.routes",
+    "ImageRefs": "pixlane.messages.refs",
+    "Ignored": "pixlane.messages.refs",
+    "extract_image_refs": "pixlane.messages.refs",
+    "Decision": "pixlane.messages.lane",
+    "Explanation": "pixlane.messages.lane",
+    "decide_lane": "pixlane.messages.lane",
+    "explain": "pixlane.messages.lane",
+    "explicit_backend": "pixlane.messages.lane",
+    "Gate": "pixlane.messages.gate",
+    "native_tool_images": "pixlane.messages.gate",
+    "Config": "pixlane.messages.config",
+    "coerce_bool": "pixlane.messages.config",
+    "load_config": "pixlane.messages.config",
+    "Finding": "pixlane.messages.capability",
+    "Rung": "pixlane.messages.capability",
+    "ladder": "pixlane.messages.capability",
 }
 """Public name to the module that has it, imported on first use."""
 
@@ -53,15 +85,31 @@ __all__ = [
     "CallBudget",
     "Candidate",
     "Change",
+    "Config",
+    "Decision",
+    "Explanation",
+    "Finding",
+    "Gate",
+    "Ignored",
+    "ImageRefs",
     "Memory",
     "MemoryCounts",
     "RedisCounts",
     "Repaired",
     "Route",
+    "Rung",
     "Sentences",
     "admit",
     "build_parts",
+    "coerce_bool",
+    "decide_lane",
     "dispatchable",
+    "explain",
+    "explicit_backend",
+    "extract_image_refs",
+    "ladder",
+    "load_config",
+    "native_tool_images",
     "repair",
 ]
 

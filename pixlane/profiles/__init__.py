@@ -47,6 +47,7 @@ class Profile:
         max_images, max_request_bytes: of one request; `request_basis` as `bytes_basis`.
         size_rule, token_rule: names of `pixlane.sizing`.
         tool_result_images: images inside tool results reach the model.
+        vision_models: patterns of the models that are published as seeing, for those that no catalog knows yet.
         remote_url: takes a remote URL instead of bytes.
         single_frame: refuses animations.
         evidence: by field, how it is known: D vendor page, M stored copy of one, C vendor source, O observed, T third party.
@@ -72,12 +73,17 @@ class Profile:
     size_rule: str | None = None
     token_rule: str | None = None
     tool_result_images: bool | None = None
+    vision_models: tuple[str, ...] | None = None
     remote_url: bool | None = None
     single_frame: bool | None = None
     evidence: dict[str, str] | None = None
     sources: tuple[str, ...] = ()
     note: str | None = None
     reported: dict[str, Any] | None = None
+
+    def sees(self, model: str) -> bool | None:
+        """True for a model that is published as seeing on this surface; None where nothing is said of it."""
+        return True if _matches(_plain(model), list(self.vision_models or ())) else None
 
     @property
     def max_data_url_chars(self) -> int | None:
@@ -171,7 +177,7 @@ def _table() -> dict[str, Any]:
 
 def _profile(name: str, record: dict[str, Any]) -> Profile:
     values = {**record, "name": name, "as_of": _table()["as_of"]}
-    for field in ("accept", "sources"):
+    for field in ("accept", "sources", "vision_models"):
         if values.get(field) is not None:
             values[field] = tuple(values[field])
     if values.get("many_images"):
