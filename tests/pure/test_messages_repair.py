@@ -243,6 +243,12 @@ def test_a_url_passes_verbatim_where_urls_are_taken_and_is_named_where_not() -> 
     assert "[Image, not shown: https://example.com/a.png?b=1]" in said(repaired.messages, "openai_chat")
 
 
+def test_a_wire_without_urls_names_them_whatever_its_profile_says() -> None:
+    message = {"role": "user", "content": "look", "images": ["https://example.com/a.png"]}
+    repaired = fixed([message], "openai_chat", "ollama")
+    assert repaired.messages == [{"role": "user", "content": "look\n\n[Image, not shown: https://example.com/a.png]"}]
+
+
 def test_a_file_url_never_reaches_a_provider() -> None:
     url = {"type": "image_url", "image_url": {"url": "file:///etc/passwd"}}
     repaired = fixed([user(url, wire="openai_chat")], "openai_chat", "openai_chat")
@@ -347,6 +353,11 @@ def test_a_reference_to_an_image_that_gave_way_does_not_claim_that_it_is_shown()
         assert shown(repaired.messages) == [two]
         assert "is shown elsewhere" not in said(repaired.messages)
         assert fixed(repaired.messages, few).changes == ()
+
+
+def test_a_bad_image_that_comes_twice_is_twice_a_placeholder() -> None:
+    repaired = fixed([user(HTML), user(HTML)])
+    assert codes(repaired) == ["omitted", "omitted"]
 
 
 def test_of_too_many_images_the_newest_and_those_of_the_last_message_stay() -> None:
@@ -513,6 +524,45 @@ def test_repair_keeps_its_promises(
     if carried:
         first = [data for at, data in enumerate(shown(messages, wire)) if data in GOOD]
         assert order == list(dict.fromkeys(data for data in first if data in order)), "the order stays"
+
+
+WORDS = ["type", "role", "content", "parts", "image", "image_url", "source", "data", "url", "text", "output", "value", "images"]
+WORDS += ["input_image", "tool_result", "toolResult", "bytes", "inlineData", "functionResponse", "mimeType", "response", "base64"]
+WORDS += ["tool", "user", "file", "mediaType", "resource", "blob", "image/png", "document", "format", "media_type", "file_id"]
+WORDS += ["data:image/png;base64,AAAA", "https://example.com/a.png", "computer_screenshot", "computer_call_output", "message"]
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.binary(max_size=4) | st.sampled_from(WORDS)
+ODD = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=5),
+    max_leaves=12,
+)
+
+
+def paths(node: Any) -> list[tuple[Any, ...]]:
+    """Every place in a nested value."""
+    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    return [(), *((key, *rest) for key, child in children for rest in paths(child))]
+
+
+def with_value(node: Any, path: tuple[Any, ...], value: Any) -> Any:
+    if not path:
+        return value
+    copied = copy.copy(node)
+    copied[path[0]] = with_value(node[path[0]], path[1:], value)
+    return copied
+
+
+@given(wire=st.sampled_from(wires.NAMES), data=st.data())
+@hypothesis_settings(max_examples=400, deadline=None)
+def test_no_history_of_any_shape_raises(wire: str, data: st.DataObject) -> None:
+    messages: Any = [user(PNG, BMP, wire=wire), tool(JPEG, HTML, wire=wire)]
+    for _ in range(data.draw(st.integers(1, 2))):
+        places = [place for place in paths(messages) if place]
+        messages = with_value(messages, data.draw(st.sampled_from(places)), data.draw(ODD))
+    before = copy.deepcopy(messages)
+    repaired = fixed(messages, "safe", wire)
+    assert messages == before
+    assert fixed(repaired.messages, "safe", wire).messages == repaired.messages
 
 
 @pytest.mark.parametrize(("wire", "profile"), ROUTES)

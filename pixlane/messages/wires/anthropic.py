@@ -30,8 +30,7 @@ class Anthropic(Wire):
             return Found.at_url(str(source.get("url") or ""))
         if source.get("file_id"):
             return Found(ref=str(source["file_id"]))
-        data = source.get("data")
-        return Found(source.get("media_type"), data=data if isinstance(data, (str, bytes)) else "")
+        return Found(source.get("media_type"), data=source.get("data") or "")
 
     def inner(self, part: Mapping[str, Any]) -> Iterator[tuple[Path, bool]]:
         if part.get("type") == "tool_result":

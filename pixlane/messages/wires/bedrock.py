@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pixlane.messages.wires import data_urls
-from pixlane.messages.wires.wire import Found, Part, Path, Wire
+from pixlane.messages.wires.wire import Found, Part, Path, Wire, mapping
 
 
 class Bedrock(Wire):
@@ -25,7 +25,7 @@ class Bedrock(Wire):
 
     def with_image(self, part: Any, mime: str, data: bytes) -> Any:
         made = self.image_part(mime, data)
-        if isinstance(part["image"].get("source", {}).get("bytes"), str):  # a history that is kept as JSON
+        if isinstance(mapping(part["image"].get("source")).get("bytes"), str):  # a history that is kept as JSON
             made["image"]["source"]["bytes"] = data_urls.encode(data)
         return {**part, **made}
 
@@ -33,13 +33,12 @@ class Bedrock(Wire):
         image = part.get("image")
         if not isinstance(image, Mapping):
             return None
-        source = image.get("source") or {}
-        location = source.get("s3Location")
+        source = mapping(image.get("source"))
+        location = mapping(source.get("s3Location"))
         mime = f"image/{image['format']}" if image.get("format") else None
         if location:
             return Found(mime, ref=str(location.get("uri") or ""))
-        data = source.get("bytes")
-        return Found(mime, data=bytes(data) if isinstance(data, (bytearray, memoryview)) else data or "")
+        return Found(mime, data=source.get("bytes") or "")
 
     def inner(self, part: Mapping[str, Any]) -> Iterator[tuple[Path, bool]]:
         if isinstance(part.get("toolResult"), Mapping):

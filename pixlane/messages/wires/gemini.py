@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pixlane.messages.wires import data_urls
-from pixlane.messages.wires.wire import Found, ImageAt, Message, Part, Path, TextAt, Wire
+from pixlane.messages.wires.wire import Found, ImageAt, Message, Part, Path, TextAt, Wire, listed, mapping
 
 IMAGE_NOTES = "images"  # field of a function's response
 
@@ -30,7 +30,7 @@ class Gemini(Wire):
         key = _spelled(part, "inlineData", "inline_data")
         if key is None:
             return self.image_part(mime, data)
-        old = part[key]
+        old = mapping(part[key])
         payload = data if isinstance(old.get("data"), bytes) else data_urls.encode(data)
         type_key = _spelled(old, "mimeType", "mime_type") or "mimeType"
         return {**part, key: {**old, type_key: mime, "data": payload}}
@@ -38,13 +38,13 @@ class Gemini(Wire):
     def read(self, part: Mapping[str, Any]) -> Found | None:
         key = _spelled(part, "inlineData", "inline_data")
         if key is not None:
-            blob = part[key]
+            blob = mapping(part[key])
             mime = blob.get("mimeType") or blob.get("mime_type")
             is_image = mime is None or str(mime).startswith("image/")
             return Found(mime, data=blob.get("data") or "") if is_image else None
         key = _spelled(part, "fileData", "file_data")
         if key is not None:
-            file = part[key]
+            file = mapping(part[key])
             mime = str(file.get("mimeType") or file.get("mime_type") or "")
             return Found(mime, ref=str(file.get("fileUri") or file.get("file_uri"))) if mime.startswith("image/") else None
         return None
@@ -64,9 +64,9 @@ class Gemini(Wire):
 
     def _part(self, part: Mapping[str, Any], path: Path, role: str, in_tool: bool) -> Iterator[ImageAt | TextAt]:
         key = _spelled(part, "functionResponse", "function_response")
-        answer = part[key].get("response") if key is not None else None
-        for name, text in answer.items() if isinstance(answer, Mapping) else ():
-            if isinstance(text, str):
+        answer = mapping(mapping(part[key]).get("response")) if key is not None else {}
+        for name, text in answer.items():
+            if key is not None and isinstance(text, str):
                 here = (*path, key, "response", name)
                 yield TextAt(here, here, here[:-2], role, True, text)
         yield from super()._part(part, path, role, in_tool)
@@ -91,15 +91,20 @@ class Gemini(Wire):
 def _words_into_response(part: Any) -> Any:
     """The parts of a function's response take no text: words that took the place of an image go into the response itself."""
     key = _spelled(part, "functionResponse", "function_response") if isinstance(part, Mapping) else None
-    if key is None or not any("text" in inner for inner in part[key].get("parts") or ()):
+    inside = listed(mapping(part[key]).get("parts")) if key is not None else []
+    if key is None or not any(_is_text(inner) for inner in inside):
         return part
     answer = {name: value for name, value in part[key].items() if name != "parts"}
-    words = [inner["text"] for inner in part[key]["parts"] if "text" in inner]
-    images = [inner for inner in part[key]["parts"] if "text" not in inner]
-    response = answer.get("response") or {}
-    said = [response[IMAGE_NOTES]] if IMAGE_NOTES in response else []
+    words = [inner["text"] for inner in inside if _is_text(inner)]
+    images = [inner for inner in inside if not _is_text(inner)]
+    response = mapping(answer.get("response"))
+    said = [str(response[IMAGE_NOTES])] if IMAGE_NOTES in response else []
     answer["response"] = {**response, IMAGE_NOTES: "\n".join([*said, *words])}
     return {**part, key: {**answer, "parts": images} if images else answer}
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(mapping(part).get("text"), str)
 
 
 def _spelled(record: Mapping[str, Any], *keys: str) -> str | None:

@@ -30,8 +30,7 @@ class MCP(Wire):
 
     def read(self, part: Mapping[str, Any]) -> Found | None:
         if part.get("type") == "image":
-            data = part.get("data")
-            return Found(part.get("mimeType"), data=data if isinstance(data, (str, bytes)) else "")
+            return Found(part.get("mimeType"), data=part.get("data") or "")
         resource = part.get("resource")
         if part.get("type") == "resource" and isinstance(resource, Mapping) and isinstance(resource.get("blob"), str):
             mime = str(resource.get("mimeType") or "")

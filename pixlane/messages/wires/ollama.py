@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pixlane.messages.wires import data_urls
-from pixlane.messages.wires.wire import Found, ImageAt, Message, Part, Path, TextAt, Wire
+from pixlane.messages.wires.wire import Found, ImageAt, Message, Part, Path, TextAt, Wire, listed
 
 
 class Ollama(Wire):
@@ -42,16 +42,15 @@ class Ollama(Wire):
         text = message.get("content")
         if isinstance(text, str):
             yield TextAt((index, "content"), (index, "content"), (index,), role, in_tool, text)
-        images: Sequence[Any] = message.get("images") or ()
-        for place, image in enumerate(images):
+        for place, image in enumerate(listed(message.get("images"))):
             found = _found(image)
             yield ImageAt(found.mime, found.data, found.url, None, (index, "images", place), role, in_tool, {"images": [image]})
 
     def replace(self, message: Message, changes: Mapping[Path, Sequence[Any] | str]) -> dict[str, Any]:
-        said: Any = changes.get(("content",), message.get("content") or "")
-        texts = [said] if isinstance(said, str) else [part["content"] for part in said]
+        said: Any = changes.get(("content",), message.get("content"))
+        texts = [said if isinstance(said, str) else ""]
         images: list[Any] = []
-        for place, image in enumerate(message.get("images") or ()):
+        for place, image in enumerate(listed(message.get("images"))):
             for part in changes.get(("images", place), ({"images": [image]},)):
                 assert isinstance(part, Mapping)
                 images += part.get("images", ())

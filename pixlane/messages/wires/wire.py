@@ -28,6 +28,15 @@ class Found:
     url: str | None = None
     ref: str | None = None
 
+    def __post_init__(self) -> None:
+        # Histories come from anywhere; what is no type and no payload is none.
+        if not isinstance(self.mime, str):
+            object.__setattr__(self, "mime", None)
+        if isinstance(self.data, (bytearray, memoryview)):
+            object.__setattr__(self, "data", bytes(self.data))
+        elif not isinstance(self.data, (str, bytes, type(None))):
+            object.__setattr__(self, "data", "")
+
     @staticmethod
     def at_url(url: str, mime: str | None = None) -> Found:
         """What a data URL or a remote URL holds."""
@@ -132,7 +141,7 @@ class Wire(ABC):
     def append(self, message: Message, parts: Sequence[Part]) -> dict[str, Any]:
         """The message with parts after its own. Only where `tool_results_in_user`."""
         (key,) = self.user_message(()).keys() - {"role"}
-        return {**message, key: [*(message.get(key) or ()), *parts]}
+        return {**message, key: [*listed(message.get(key)), *parts]}
 
     @abstractmethod
     def tool_message(self, call_id: str, parts: Sequence[Part], name: str = "") -> dict[str, Any]:
@@ -196,6 +205,16 @@ class Wire(ABC):
         """The message with other parts, or another text, at the paths (which begin inside the message here)."""
         changed: dict[str, Any] = _edit(message, list(changes.items()))
         return changed
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The value where it is a mapping, an empty one where it is anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def listed(value: Any) -> list[Any]:
+    """The value where it is a list, an empty one where it is anything else."""
+    return value if isinstance(value, list) else []
 
 
 def at(node: Any, keys: Path) -> Any:
