@@ -12,22 +12,18 @@ from __future__ import annotations
 import os
 import re
 import stat
-import unicodedata
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from pixlane import formats
-from pixlane.messages.code_spans import Span, code_spans
+from pixlane.messages.code_spans import code_spans
+from pixlane.messages.path_marks import KNOWN, TAKEN, PathMark, Stretch, ends_in, holds, paths_in, stretches, token_start
 from pixlane.messages.urls import Url, find_urls
 
 MAX_REFERENCES = 1_000  # that are answered; as many in code
 MAX_LOOKUPS = 1_000  # files that are touched
 MAX_NAMES = 10_000  # extensions of images, and as many URLs, that are looked at
-MAX_ENDS = 4  # where a path with spaces may end
 SHOWN_CHARS = 200  # of what is ignored
 
 REASONS: dict[str, str] = {
@@ -45,18 +41,9 @@ REASONS: dict[str, str] = {
 }
 """Reason to the sentence that explains it."""
 
-TAKEN = frozenset(ext for row in formats.FORMATS.values() if row.engines and row.name != "pdf" for ext in row.extensions)
-KNOWN = TAKEN | {ext for row in formats.FORMATS.values() if row.image for ext in row.extensions} | {"pdf"}
-
-_EXTENSION = re.compile(r"\.([A-Za-z0-9]{2,5})(?![A-Za-z0-9_])")
-# What comes before the last place where a path can begin, greedily: found from the end in one step.
-_LAST_START = re.compile(r".*(?<![A-Za-z0-9_/\\.~\-%+&#?$])(?P<start>(?P<drive>[A-Za-z]:[\\/])|~?/)(?![\s/])", re.DOTALL)
-_SPACE = re.compile(r"(?<!\\)\s")
 _SENTENCE = re.compile(r"[;:,.!?]\s")
-_TOKEN_BREAK = re.compile(r".*[\s\"'<>()\[\]{}`,;|=!*]", re.DOTALL)
-_GOES_ON = re.compile(r"[/~]|[\\.\-+@%=&$][A-Za-z0-9_]")  # after an extension that is not the end
+_TWO_SLASHES = re.compile(r"[\\/].*[\\/]", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)")
-_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“", "「": "」"}
 
 
 class Ignored(NamedTuple):
@@ -89,7 +76,7 @@ def extract_image_refs(text: Any, *, windows: bool = os.name == "nt") -> ImageRe
     if not isinstance(text, str) or not text:
         return ImageRefs()
     urls = find_urls(text, MAX_NAMES + 1)
-    ends = list(islice(_ends(text), MAX_NAMES + 1))
+    ends = list(islice(ends_in(text), MAX_NAMES + 1))
     cut = min(urls.pop().start if len(urls) > MAX_NAMES else len(text), ends.pop() if len(ends) > MAX_NAMES else len(text))
     desk = _Desk(text[:cut], windows)
     if cut < len(text):
@@ -97,42 +84,10 @@ def extract_image_refs(text: Any, *, windows: bool = os.name == "nt") -> ImageRe
     if urls or ends:
         spans = code_spans(desk.text)
         for url in urls:
-            desk.take_url(url, _holds(spans, url.start))
-        for stretch in _stretches(ends, spans, sorted([*spans, *((url.start, url.end) for url in urls)]), cut):
+            desk.take_url(url, holds(spans, url.start))
+        for stretch in stretches(ends, spans, sorted([*spans, *((url.start, url.end) for url in urls)]), cut):
             desk.read(stretch)
     return desk.result()
-
-
-class _Stretch(NamedTuple):
-    """A piece of the text that holds something; `ends` as those of `_ends`."""
-
-    start: int
-    end: int
-    in_code: bool
-    ends: list[int]
-
-
-def _stretches(ends: list[int], spans: list[Span], covered: list[Span], last: int) -> Iterator[_Stretch]:
-    """The pieces of code, and those outside of code and URLs, that hold an end; one each."""
-    place = 0
-    while place < len(ends):
-        after = bisect_left(covered, ends[place], key=lambda span: span[0])
-        start, end = covered[after - 1] if after else (0, 0)
-        inside = ends[place] <= end
-        if not inside:
-            start, end = end, covered[after][0] if after < len(covered) else last
-        beyond = bisect_right(ends, end, lo=place)
-        in_code = inside and _holds(spans, start)
-        if in_code or not inside:
-            yield _Stretch(start, end, in_code, ends[place:beyond])
-        place = max(beyond, place + 1)
-
-
-def _ends(text: str) -> Iterator[int]:
-    """Where something may end that is named like an image."""
-    for found in _EXTENSION.finditer(text):
-        if found[1].lower() in KNOWN and not _GOES_ON.match(text, found.end()):
-            yield found.end()
 
 
 @dataclass
@@ -186,14 +141,14 @@ class _Desk:
 
     # Paths ---------------------------------------------------------------------------------------------------------------
 
-    def read(self, stretch: _Stretch) -> None:
-        for path in self._paths(stretch):
+    def read(self, stretch: Stretch) -> None:
+        for path in paths_in(self.text, stretch):
             if stretch.in_code:
                 self._code(self.text[path.start : path.ends[0]], path.start)
             elif not self._full(path.start, path.ends[0]):
                 self._take(path)
 
-    def _take(self, path: _Path) -> None:
+    def _take(self, path: PathMark) -> None:
         text, ends = self.text, path.ends
         if path.relative:
             self.ignore(text[path.start : ends[0]], "not_absolute", path.start)
@@ -212,10 +167,10 @@ class _Desk:
                 return
             reasons.append(reason)
         shortest = text[path.start : ends[0]]
-        if not path.spaced or (re.search(r"[\\/].*[\\/]", shortest) and not _SENTENCE.search(shortest)):
+        if not path.spaced or (_TWO_SLASHES.search(shortest) and not _SENTENCE.search(shortest)):
             self.ignore(shortest, reasons[-1], path.start)
         else:  # "/help says a.png" names a.png
-            at = self._token(path.start, ends[0])
+            at = token_start(text, path.start, ends[0])
             self.ignore(text[at : ends[0]], "not_absolute", at)
 
     def _found(self, written: str) -> tuple[str, str]:
@@ -234,70 +189,6 @@ class _Desk:
                 first, reason = path, self.looked_up[path]
         return first, reason
 
-    def _paths(self, stretch: _Stretch) -> Iterator[_Path]:
-        """What looks like a path in a stretch: where it begins and where it may end, line by line."""
-        open_path: _Path | None = None
-        low = stretch.start
-        for stop in stretch.ends:
-            line = self.text.rfind("\n", low, stop) + 1
-            began = self._last_start(max(low, line), stop)
-            if open_path and (began or line):
-                yield open_path
-                open_path = None
-            low = max(low, line)
-            if began:
-                open_path = began
-            if open_path:
-                open_path.add(self.text, stop, low)
-            elif not stretch.in_code:
-                at = self._token(low, stop)
-                if at < self.text.rindex(".", at, stop):
-                    yield _Path(at, [stop], relative=True)
-            low = stop
-        if open_path:
-            yield open_path
-
-    def _last_start(self, low: int, end: int) -> _Path | None:
-        while found := _LAST_START.match(self.text, low, end):
-            at = found.start("start")
-            before = self.text[at - 1 : at]
-            # A letter goes on: "and/or", "café/a.png". One of a script without spaces does not: "看/tmp/a.png".
-            if not before.isalpha() or unicodedata.category(before) == "Lo":
-                return _Path(at, [], drive=found["drive"] is not None)
-            end = found.end() - 1
-        return None
-
-    def _token(self, low: int, end: int) -> int:
-        """Where the word begins that ends there."""
-        broken = _TOKEN_BREAK.match(self.text, low, end)
-        return broken.end() if broken else low
-
-
-@dataclass
-class _Path:
-    """Where a path begins and, in order, where it may end."""
-
-    start: int
-    ends: list[int]
-    drive: bool = False
-    relative: bool = False
-    spaced: bool = False
-    closed: bool = False
-
-    def add(self, text: str, end: int, low: int) -> None:
-        """One more end, if the path can reach it; from `low` on nothing was looked at yet."""
-        if self.closed or len(self.ends) >= MAX_ENDS:
-            return
-        quote = _QUOTES.get(text[self.start - 1 : self.start])
-        if quote and text.find(quote, max(low, self.start), end) >= 0:
-            self.closed = bool(self.ends)
-            if self.closed:
-                return
-        if not self.ends:
-            self.spaced = not (quote and text[end : end + 1] == quote) and _SPACE.search(text, self.start, end) is not None
-        self.ends.append(end)
-        self.closed = bool(quote and text[end : end + 1] == quote)
-
 
 def _reason_against(path: str) -> str:
     try:
@@ -307,12 +198,6 @@ def _reason_against(path: str) -> str:
     except (OSError, ValueError) as error:
         return "unreadable" if isinstance(error, PermissionError) else "missing"
     return "" if stat.S_ISREG(mode) else "not_a_file"
-
-
-def _holds(spans: list[Span], at: int) -> bool:
-    """Whether one of the spans, in order and apart, holds the offset."""
-    place = bisect_right(spans, at, key=lambda span: span[0])
-    return place > 0 and at < spans[place - 1][1]
 
 
 def _in_order(found: dict[str, int]) -> tuple[str, ...]:

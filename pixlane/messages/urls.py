@@ -15,6 +15,7 @@ _BEGIN = re.compile(rf"(?<![A-Za-z0-9+.\-])(?:[A-Za-z][A-Za-z0-9+.\-]{{0,{MAX_SC
 _BREAK = re.compile(r"[\s\x00-\x1f<>\"`“”‘’«»„\u3000-\u303f\uff01-\uff0f\uff1a-\uff20]")
 _NEXT = re.compile(r"[,;|](?=https?://)", re.IGNORECASE)  # two URLs without a space between
 _EXTENSION = re.compile(r"\.([A-Za-z0-9]{1,5})(?![A-Za-z0-9_])")
+_SECRET = re.compile(r"key|token|sig|secret|pass|pwd|auth|cred|session|code", re.IGNORECASE)
 _TRAILING = ".,;:!?'*"
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 _METADATA_HOSTS = frozenset(("metadata.google.internal", "metadata.goog", "100.100.100.200", "fd00:ec2::254"))
@@ -37,8 +38,8 @@ class Url:
         if self.scheme == "data":
             return "unsupported_scheme"
         path = re.split(r"[?#]", self.text.partition("://")[2], maxsplit=1)[0]
-        folder, _, name = path.rpartition("/")
-        extension = name.rpartition(".")[2].lower() if "." in name and folder else ""
+        _, slash, name = path.rpartition("/")
+        extension = name.rpartition(".")[2].lower() if "." in name and slash else ""
         if self.scheme not in ("http", "https"):
             return "unsupported_scheme" if extension in known else "no_image"
         if extension in taken:
@@ -63,6 +64,19 @@ def find_urls(text: str, limit: int) -> list[Url]:
             found.append(Url(text[start:end], start, end))
             at = end
     return found
+
+
+def masked(url: str) -> str:
+    """The URL as it may be printed: without user and password, and with the values of a query that look like secrets hidden."""
+    scheme, mark, rest = url.partition("://")
+    if not mark:
+        return url
+    before, query, after = rest.partition("?")
+    host, slash, path = before.partition("/")
+    host = "***@" + host.rpartition("@")[2] if "@" in host else host
+    pairs = after.partition("#")[0].split("&")
+    hidden = [f"{pair.partition('=')[0]}=***" if _SECRET.search(pair.partition("=")[0]) else pair for pair in pairs]
+    return f"{scheme}://{host}{slash}{path}{query}{'&'.join(hidden)}"
 
 
 def _trimmed(text: str, start: int, end: int) -> int:
