@@ -25,11 +25,15 @@ if TYPE_CHECKING:
     from pixlane.messages.config import load_config as load_config
     from pixlane.messages.gate import Gate as Gate
     from pixlane.messages.gate import native_tool_images as native_tool_images
+    from pixlane.messages.invisible import clean as clean
     from pixlane.messages.lane import Decision as Decision
     from pixlane.messages.lane import Explanation as Explanation
     from pixlane.messages.lane import decide_lane as decide_lane
     from pixlane.messages.lane import explain as explain
     from pixlane.messages.lane import explicit_backend as explicit_backend
+    from pixlane.messages.mcp_results import from_mcp as from_mcp
+    from pixlane.messages.mcp_results import from_mcp_async as from_mcp_async
+    from pixlane.messages.media import MediaFolder as MediaFolder
     from pixlane.messages.parts import Attached as Attached
     from pixlane.messages.parts import build_parts as build_parts
     from pixlane.messages.pictures import Memory as Memory
@@ -41,6 +45,9 @@ if TYPE_CHECKING:
     from pixlane.messages.routes import Route as Route
     from pixlane.messages.routes import dispatchable as dispatchable
     from pixlane.messages.sentences import Sentences as Sentences
+    from pixlane.messages.tool_results import ToolResult as ToolResult
+    from pixlane.messages.tool_results import from_capture as from_capture
+    from pixlane.messages.tool_results import from_capture_async as from_capture_async
 
 _HOMES = {
     "Attached": "pixlane.messages.parts",
@@ -75,6 +82,13 @@ _HOMES = {
     "Finding": "pixlane.messages.capability",
     "Rung": "pixlane.messages.capability",
     "ladder": "pixlane.messages.capability",
+    "ToolResult": "pixlane.messages.tool_results",
+    "from_capture": "pixlane.messages.tool_results",
+    "from_capture_async": "pixlane.messages.tool_results",
+    "from_mcp": "pixlane.messages.mcp_results",
+    "from_mcp_async": "pixlane.messages.mcp_results",
+    "MediaFolder": "pixlane.messages.media",
+    "clean": "pixlane.messages.invisible",
 }
 """Public name to the module that has it, imported on first use."""
 
@@ -92,6 +106,7 @@ __all__ = [
     "Gate",
     "Ignored",
     "ImageRefs",
+    "MediaFolder",
     "Memory",
     "MemoryCounts",
     "RedisCounts",
@@ -99,14 +114,20 @@ __all__ = [
     "Route",
     "Rung",
     "Sentences",
+    "ToolResult",
     "admit",
     "build_parts",
+    "clean",
     "coerce_bool",
     "decide_lane",
     "dispatchable",
     "explain",
     "explicit_backend",
     "extract_image_refs",
+    "from_capture",
+    "from_capture_async",
+    "from_mcp",
+    "from_mcp_async",
     "ladder",
     "load_config",
     "native_tool_images",

@@ -54,7 +54,7 @@ class Sentences:
     left_out: str = "[image left out: {name} ({what}): {reason}]"
 
 
-CLAIMS = ("image_loaded", "images_loaded")
+CLAIMS = ("image_loaded", "images_loaded", "scale")
 """Sentences that are only true beside the pixels they speak of; they leave together."""
 
 DEFAULT = Sentences()
