@@ -51,7 +51,7 @@ class Client:
         self._service.attach()
         servers, timeout_s = self._service.servers, self._service.settings.store_timeout_s
         self._ledger = Server(servers.ledger, timeout_s)
-        self._cache = self._ledger if servers.cache == servers.ledger else Server(servers.cache, timeout_s)
+        self._cache = self._ledger if servers.one_for_results else Server(servers.cache, timeout_s)
         self._wakeups = wakeups.Wakeups(servers.ledger, timeout_s, self._service.keys.done)
 
     def submit(self, source: Given, recipe: Recipe | None = None, *, queue: str = "interactive") -> Job:
@@ -121,8 +121,8 @@ class Client:
         match step:
             case Ask(role, commands, atomic):
                 return (self._ledger if role == "ledger" else self._cache).run(commands, atomic=atomic)
-            case Publish(messages):
-                return self._service.publish(messages)
+            case Publish(groups):
+                return self._service.publish(groups)
             case Watch(key, on):
                 return watch.add(key) if on else watch.drop(key)
             case Pause(seconds):
@@ -231,7 +231,7 @@ class AsyncClient:
         await asyncio.to_thread(self._service.attach)
         servers, timeout_s = self._service.servers, self._service.settings.store_timeout_s
         self._ledger = AsyncServer(servers.ledger, timeout_s)
-        self._cache = self._ledger if servers.cache == servers.ledger else AsyncServer(servers.cache, timeout_s)
+        self._cache = self._ledger if servers.one_for_results else AsyncServer(servers.cache, timeout_s)
         self._wakeups = wakeups.AsyncWakeups(servers.ledger, timeout_s, self._service.keys.done)
 
     async def _carry_out(self, flow: Flow[T]) -> T:
@@ -251,8 +251,8 @@ class AsyncClient:
         match step:
             case Ask(role, commands, atomic):
                 return await (self._ledger if role == "ledger" else self._cache).run(commands, atomic=atomic)
-            case Publish(messages):
-                return await asyncio.to_thread(self._service.publish, messages)
+            case Publish(groups):
+                return await asyncio.to_thread(self._service.publish, groups)
             case Watch(key, on):
                 return await (watch.add(key) if on else watch.drop(key))
             case Pause(seconds):

@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
 from pixlane import sources
-from pixlane.errors import InvalidArgument, JobLost, PixlaneError, ResultTimeout, SourceChanged, StoreUnavailable
+from pixlane.errors import InvalidArgument, JobLost, PixlaneError, ResultTimeout, ServiceError, SourceChanged, StoreUnavailable
 from pixlane.recipe import Recipe
 from pixlane.rendition import Rendition
 from pixlane.settings import Settings
 from pixlane.sources import Given, Source
-from pixlane.store import ledger, results
+from pixlane.store import envelope, ledger, results
 from pixlane.store.connect import Command
 from pixlane.store.keys import Keys
 from pixlane.store.ledger import QUEUES, Job, Message
+from pixlane.store.servers import Servers
 
 FIRST_POLL_S: Final = 0.02
 LAST_POLL_S: Final = 0.2
@@ -54,9 +55,9 @@ class Ask:
 
 @dataclass(frozen=True)
 class Publish:
-    """Send jobs to the queue: one message for one, one for several."""
+    """Send jobs to a broker that is not on the server of the ledger: one message for each group."""
 
-    messages: Sequence[Message]
+    groups: Sequence[Sequence[Message]]
 
 
 @dataclass(frozen=True)
@@ -142,10 +143,10 @@ class Patience:
 class Flows:
     """The flows of one client."""
 
-    def __init__(self, settings: Settings, *, one_server: bool) -> None:
+    def __init__(self, settings: Settings, servers: Servers) -> None:
         self.settings = settings
+        self.servers = servers
         self.keys = Keys(settings.key_prefix)
-        self.one_server = one_server
 
     def fetch(self, sha256: str, fingerprint: str) -> Flow[Found | None]:
         """What the store holds; one round trip."""
@@ -175,38 +176,46 @@ class Flows:
         return order, found
 
     def place(self, order: Order, data: bytes | None) -> Flow[None]:
-        """Source, record, message."""
+        """Source, record, message; in one step where one server takes all three."""
         order.placed_at = time.monotonic()
-        (reply,) = yield from self.record([(order, data)])
-        message = ledger.submitted(reply, order.job, order.queue)
-        if message is not None:
-            yield from self.publish([message])
+        together = self.servers.one_for_messages
+        (message,) = yield from self.record([(order, data)], with_message=together)
+        if message is not None and not together:
+            yield from self.publish([[message]])
 
-    def publish(self, messages: Sequence[Message]) -> Flow[None]:
-        """Sends one message. If the broker does not take it, the jobs are due at once: the next sweep sends them."""
+    def publish(self, groups: Sequence[Sequence[Message]]) -> Flow[None]:
+        """Sends one message for each group. If the broker does not take them, their jobs are due: the next sweep sends them."""
+        if not groups:
+            return
         try:
-            yield Publish(messages)
-        except StoreUnavailable:
-            yield Ask("ledger", [ledger.release(self.keys, message.job.key, "") for message in messages])
+            if self.servers.one_for_messages:
+                yield Ask("ledger", [envelope.push(self.keys, group) for group in groups])
+            else:
+                yield Publish(groups)
+        except ServiceError:
+            yield Ask("ledger", [ledger.release(self.keys, message.job.key, "") for group in groups for message in group])
             raise
 
-    def record(self, orders: Sequence[tuple[Order, bytes | None]]) -> Flow[list[Any]]:
-        """Stores sources and opens records in one round trip; the replies of the records."""
+    def record(self, orders: Sequence[tuple[Order, bytes | None]], *, with_message: bool = False) -> Flow[list[Message | None]]:
+        """Stores sources and opens records in one round trip. The messages that must be sent now, or were `with_message`."""
         commands: list[Command] = []
         places = []
         for order, data in orders:
             if data is not None:
                 commands.append(ledger.put_source(self.keys, order.job.sha256, data, self.settings))
             places.append(len(commands))
-            commands.append(ledger.submit(self.keys, order.job, order.queue, self.settings))
+            halves = envelope.halves(order.job, order.queue) if with_message else ("", "")
+            commands.append(ledger.submit(self.keys, order.job, order.queue, self.settings, halves))
         replies = yield Ask("ledger", commands, atomic=len(commands) == 2)
-        return [replies[place] for place in places]
+        return [
+            ledger.submitted(replies[place], order.job, order.queue) for place, (order, _) in zip(places, orders, strict=True)
+        ]
 
     def survey(self, orders: Sequence[Order]) -> Flow[list[Found | None]]:
         """What became of each: its rendition or error, or None while it is open. One without a trace is submitted again."""
         fetches = [command for order in orders for command in self._fetch(order)]
         looks = [command for order in orders for command in ledger.look(self.keys, order.job.key)]
-        if self.one_server:
+        if self.servers.one_for_results:
             replies = yield Ask("ledger", [*fetches, *looks])
             stored, states = replies[: len(fetches)], replies[len(fetches) :]
         else:

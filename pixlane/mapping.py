@@ -18,7 +18,6 @@ from pixlane.recipe import Recipe
 from pixlane.rendition import Rendition
 from pixlane.settings import MIB
 from pixlane.sources import Given, Source
-from pixlane.store import ledger
 from pixlane.store.ledger import Message
 
 IN_FLIGHT: Final = 192
@@ -144,18 +143,16 @@ class Mapping:
         if not missed:
             return
         firsts = [entries[0] for entries in missed.values()]
-        replies = yield from self.flows.record([(entry.order, entry.source.data) for entry in firsts])
+        sent = yield from self.flows.record([(entry.order, entry.source.data) for entry in firsts])
         group.clear()
         messages: list[tuple[Message, float]] = []
-        for entry, reply in zip(firsts, replies, strict=True):
+        for entry, message in zip(firsts, sent, strict=True):
             key = entry.order.job.key
             self.pending[key] = _Pending(entry.order, [same.name for same in missed[key]])
             yield Watch(key)
-            message = ledger.submitted(reply, entry.order.job, self.queue)
             if message is not None:
                 messages.append((message, expected_ms(entry.source)))
-        for chunk in chunks(messages):
-            yield from self.flows.publish(chunk)
+        yield from self.flows.publish(list(chunks(messages)))
 
     def _look(self, wait: bool) -> Flow[None]:
         """Looks at the jobs that ended, and at those that were not looked at for long."""

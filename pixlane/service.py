@@ -23,7 +23,7 @@ from pixlane.store.ledger import Message
 from pixlane.store.servers import Servers
 
 if TYPE_CHECKING:
-    from pixlane.queue import Publisher
+    from pixlane.publisher import Publisher
 
 CHECK_EVERY_S: Final = 1.0
 
@@ -62,7 +62,7 @@ class Service:
             self._attachment = attach(paths_root=None if self._paths is None else str(self._paths))
             self.settings = replace(self.settings, redis_url=self._attachment.url, broker_url="", cache_url="")
         self.servers = Servers.of(self.settings, self._url)
-        self.flows = Flows(self.settings, one_server=self.servers.cache == self.servers.ledger)
+        self.flows = Flows(self.settings, self.servers)
         self.purging = Purging(self.settings)
 
     def by_path(self, given: Given) -> bool:
@@ -94,13 +94,14 @@ class Service:
             self._checked_at = now
             embedded.check(self.servers.ledger)
 
-    def publish(self, messages: Sequence[Message]) -> None:
+    def publish(self, groups: Sequence[Sequence[Message]]) -> None:
+        """For a broker that is not on the server of the ledger."""
         with self._lock:
             if self._publisher is None:
-                from pixlane.queue import Publisher  # Celery is loaded by the first miss
+                from pixlane.publisher import Publisher
 
                 self._publisher = Publisher(self.servers, self.settings)
-        self._publisher.send(messages)
+        self._publisher.send(groups)
 
     def close(self) -> None:
         if self._publisher is not None:

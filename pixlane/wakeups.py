@@ -7,14 +7,18 @@ itself. So an outage here is no error; the connection is made again.
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Final
 
 import redis
 import redis.asyncio
+
+from pixlane.store.connect import lone_connection
 
 RECONNECT_S: Final = 0.5
 """Pause before the connection is made again, seconds."""
@@ -72,29 +76,34 @@ class Wakeups:
     """
 
     def __init__(self, url: str, timeout_s: float, channel: Callable[[str], str]) -> None:
-        self._redis = redis.Redis.from_url(
-            url, protocol=2, socket_timeout=timeout_s, socket_connect_timeout=timeout_s, health_check_interval=0
-        )
+        self._url = url
+        self._timeout_s = timeout_s
         self._channel = channel
+        self._closed = False
+        self._begin()
+
+    def _begin(self) -> None:
         self._watches: dict[str, set[Watch]] = {}
         self._stale: set[str] = set()
         self._lock = threading.Lock()
-        self._listener: Any = None
-        self._closed = False
+        self._thread: threading.Thread | None = None
+        self._connection: Any = None  # while there is one that works; the thread makes and closes it
+        self._process = os.getpid()
 
     def watch(self) -> Watch:
+        if self._process != os.getpid():  # a fork has neither the thread nor the connection of its parent
+            self._begin()
         return Watch(self)
 
     def subscribe(self, key: str, watch: Watch) -> None:
         with self._lock:
             watches = self._watches.setdefault(key, set())
             watches.add(watch)
-            if self._listener is None:
-                self._listener = self._redis.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
-                self._tell(self._listener.subscribe, key)
-                threading.Thread(target=self._listen, name="pixlane-wakeups", daemon=True).start()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._listen, name="pixlane-wakeups", daemon=True)
+                self._thread.start()
             elif len(watches) == 1 and key not in self._stale:
-                self._tell(self._listener.subscribe, key)
+                self._tell("SUBSCRIBE", [key])
             self._stale.discard(key)
 
     def unsubscribe(self, key: str, watch: Watch) -> None:
@@ -103,37 +112,50 @@ class Wakeups:
             watches.discard(watch)
             if not watches and self._watches.pop(key, None) is not None:
                 self._stale.add(key)
-            if len(self._stale) >= STALE_CHANNELS and not self._closed:
-                self._tell(self._listener.unsubscribe, *self._stale)
+            if len(self._stale) >= STALE_CHANNELS:
+                self._tell("UNSUBSCRIBE", self._stale)
                 self._stale.clear()
 
     def close(self) -> None:
-        self._closed = True
-        if self._listener is not None:
-            self._listener.close()
-        self._redis.close()
+        with self._lock:
+            self._closed = True
+            if self._connection is not None and self._process == os.getpid():
+                with suppress(OSError):
+                    self._connection._sock.shutdown(socket.SHUT_RDWR)  # ends the read that the thread is in
 
-    def _tell(self, command: Callable[..., Any], *keys: str) -> None:
-        with suppress(redis.RedisError, OSError):  # the listener makes the connection again, with all its channels
-            command(*map(self._channel, keys))
-
-    def _subscribe_again(self) -> None:
-        with self._lock, suppress(redis.RedisError, OSError):
-            if self._watches and not self._closed:
-                self._listener.subscribe(*map(self._channel, self._watches))
+    def _tell(self, command: str, keys: Iterable[str]) -> None:
+        if self._connection is not None:  # else the thread says it when it has made one
+            with suppress(redis.RedisError, OSError):  # broken: the thread sees it too
+                self._connection.send_command(command, *map(self._channel, keys), check_health=False)
 
     def _listen(self) -> None:
+        connection = lone_connection(self._url, self._timeout_s)
+        while not self._closed:
+            try:
+                connection.connect()
+                with self._lock:
+                    self._connection = connection
+                    self._stale.clear()
+                    if self._watches:
+                        self._tell("SUBSCRIBE", self._watches)
+                self._hear(connection)
+            except (redis.RedisError, OSError):
+                pass  # an outage is no error here: whoever waits looks by itself meanwhile
+            with self._lock:
+                self._connection = None
+            connection.disconnect()
+            if not self._closed:
+                time.sleep(RECONNECT_S)
+
+    def _hear(self, connection: Any) -> None:
         start = len(self._channel(""))
         while not self._closed:
             try:
-                message = self._listener.get_message(timeout=LISTEN_S)
-            except (redis.RedisError, OSError, RuntimeError, ValueError, AttributeError):  # broken, or closed under the read
-                if not self._closed:
-                    time.sleep(RECONNECT_S)
-                    self._subscribe_again()
+                kind, channel, _ = connection.read_response(disconnect_on_error=False)
+            except (redis.TimeoutError, TimeoutError):  # nobody said anything for a while
                 continue
-            if message is not None and message["type"] == "message":
-                key = message["channel"].decode()[start:]
+            if kind == b"message":
+                key = channel.decode()[start:]
                 with self._lock:
                     for watch in self._watches.get(key, ()):
                         watch.ring(key)

@@ -6,7 +6,7 @@ from typing import Any
 
 from celery import Celery, Task
 
-from pixlane.queue import CHUNK_TASK, TASK
+from pixlane.store.envelope import CHUNK_TASK, TASK
 from pixlane.store.ledger import Message
 from tasks.running import Runner
 

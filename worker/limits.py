@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import resource
 
 from pixlane.settings import Settings
+
+log = logging.getLogger("pixlane.worker")
 
 VIPS_ENVIRONMENT = {"VIPS_CONCURRENCY": "1"}
 """One thread for each process, as there is a process for each core."""
 
 
 def prepare_environment() -> None:
-    """In the parent, before anything loads libvips: its settings are read once, when it is loaded."""
+    """In the parent, before anything loads libvips (its settings are read once) and before Celery looks for its own.
+
+    Celery lets its variables outdo what the application says: another project's CELERY_BROKER_URL would take this worker away.
+    """
     os.environ.update(VIPS_ENVIRONMENT)
+    strange = sorted(name for name in os.environ if name.startswith("CELERY_"))
+    for name in strange:
+        del os.environ[name]
+    if strange:
+        log.warning("not for this worker, ignored: %s", ", ".join(strange))
 
 
 def limit_child(settings: Settings) -> None:

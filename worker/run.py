@@ -36,7 +36,7 @@ def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> in
         logging.getLogger(chatty).setLevel(logging.WARNING)
     servers = Servers.of(settings)
     name = f"{socket.gethostname()}:{os.getpid()}"
-    app = make_app(servers, settings, for_worker=True)
+    app = make_app(servers, settings)
     tasks.register(app, Runner(servers, settings))
     sweeper = Sweeper(name, queues, servers, settings)
     crashes = Crashes(sweeper.report)

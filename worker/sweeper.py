@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pixlane.errors import ServiceError
-from pixlane.queue import Publisher
+from pixlane.publisher import Publisher
 from pixlane.settings import Settings
 from pixlane.store import ledger
 from pixlane.store.connect import Server
@@ -108,15 +108,16 @@ class Sweeper:
                 raise
 
     def _send(self, messages: Sequence[Message]) -> None:
-        for number, message in enumerate(messages):
-            try:
-                self._publisher.send([message])
-                log.info("%s: sent again", message.job.key)
-            except ServiceError:
-                # Taken from the ledger but not sent: due again, or else nobody looks at them until their new deadline.
-                rest = [ledger.release(self._keys, late.job.key, "") for late in messages[number:]]
-                self._ledger.run(rest)
-                raise
+        if not messages:
+            return
+        try:
+            self._publisher.send([[message] for message in messages])
+        except ServiceError:
+            # Taken from the ledger but not sent: due again, or else nobody looks at them until their new deadline.
+            self._ledger.run([ledger.release(self._keys, message.job.key, "") for message in messages])
+            raise
+        for message in messages:
+            log.info("%s: sent again", message.job.key)
 
     def _leave(self) -> None:
         try:

@@ -20,9 +20,8 @@ from redis.backoff import NoBackoff
 from redis.connection import Connection, SSLConnection, UnixDomainSocketConnection, parse_url
 from redis.retry import Retry
 
-from pixlane.errors import ServiceError, StoreFull, StoreUnavailable
 from pixlane.store import scripts
-from pixlane.store.servers import shown
+from pixlane.store.outages import refused, unavailable
 
 Command = Sequence[Any]
 """One command: its name and its arguments, str, bytes or numbers."""
@@ -42,20 +41,8 @@ class Server:
     def __init__(self, url: str, timeout_s: float) -> None:
         self.url = url
         self.timeout_s = timeout_s
-        options: dict[str, Any] = parse_url(url)  # type: ignore[no-untyped-call]
-        kind = _TIMED[options.pop("connection_class", Connection)]
-        # One retry with a fresh deadline would be a second deadline: none.
-        self._pool = redis.ConnectionPool(
-            connection_class=kind,
-            **{
-                **options,
-                "protocol": 2,
-                "retry": Retry(NoBackoff(), 0),
-                "socket_timeout": timeout_s,
-                "socket_connect_timeout": timeout_s,
-                "socket_read_size": READ_BYTES,
-            },
-        )
+        kind, options = _connection(url, timeout_s)
+        self._pool = redis.ConnectionPool(connection_class=_TIMED[kind], **options, socket_read_size=READ_BYTES)
 
     def run(self, commands: Sequence[Command], *, atomic: bool = False) -> list[Any]:
         """The replies in order; `atomic` makes it one MULTI. Raises StoreUnavailable or StoreFull."""
@@ -65,7 +52,7 @@ class Server:
                 self._exchange(scripts.load_commands())
                 replies = self._exchange(_wrap(commands, atomic))
         except (redis.RedisError, OSError) as error:
-            raise _unavailable(self.url, error, self.timeout_s) from error
+            raise unavailable(self.url, error, self.timeout_s) from error
         return _unwrap(replies, atomic, self.url)
 
     def _exchange(self, commands: Sequence[Command]) -> list[Any]:
@@ -107,7 +94,7 @@ class AsyncServer:
                     await self._exchange(scripts.load_commands())
                     replies = await self._exchange(_wrap(commands, atomic))
         except (redis.RedisError, OSError) as error:  # TimeoutError is an OSError
-            raise _unavailable(self.url, error, self.timeout_s) from error
+            raise unavailable(self.url, error, self.timeout_s) from error
         return _unwrap(replies, atomic, self.url)
 
     async def _exchange(self, commands: Sequence[Command]) -> list[Any]:
@@ -200,6 +187,26 @@ _TIMED: dict[Any, Any] = {
 }
 
 
+def lone_connection(url: str, timeout_s: float) -> Any:
+    """A connection of redis-py that is in no pool; each of its reads and writes may take so long."""
+    kind, options = _connection(url, timeout_s)
+    return kind(**options)
+
+
+def _connection(url: str, timeout_s: float) -> tuple[Any, dict[str, Any]]:
+    """The class of redis-py's connection and what it is made with."""
+    options: dict[str, Any] = parse_url(url)  # type: ignore[no-untyped-call]
+    kind = options.pop("connection_class", Connection)
+    # A retry would have a deadline of its own: none.
+    return kind, {
+        **options,
+        "protocol": 2,
+        "retry": Retry(NoBackoff(), 0),
+        "socket_timeout": timeout_s,
+        "socket_connect_timeout": timeout_s,
+    }
+
+
 # Replies ---------------------------------------------------------------------------------------------------------------
 
 
@@ -231,20 +238,5 @@ def _needs_scripts(replies: Iterable[Any]) -> bool:
 def _unwrap(replies: list[Any], atomic: bool, url: str) -> list[Any]:
     for reply in replies if not (atomic and isinstance(replies[-1], list)) else replies[-1]:
         if isinstance(reply, redis.ResponseError):
-            raise _refused(url, reply)
+            raise refused(url, reply)
     return list(replies[-1]) if atomic else replies
-
-
-def _refused(url: str, error: redis.ResponseError) -> ServiceError:
-    text = str(error)
-    if isinstance(error, redis.exceptions.OutOfMemoryError) or text.startswith("OOM"):
-        return StoreFull(f"the Redis server at {shown(url)} is out of memory", server=shown(url))
-    return StoreUnavailable(f"the Redis server at {shown(url)} refused: {text}", server=shown(url))
-
-
-def _unavailable(url: str, error: Exception, timeout_s: float) -> ServiceError:
-    if isinstance(error, (TimeoutError, redis.TimeoutError)):
-        sentence = f"the Redis server at {shown(url)} did not answer within {timeout_s:g} s"
-        return StoreUnavailable(sentence, limit=timeout_s, server=shown(url))
-    # An authentication error names no password, but the address in redis-py's own sentence may: ours is used.
-    return StoreUnavailable(f"the Redis server at {shown(url)} cannot be used: {type(error).__name__}", server=shown(url))

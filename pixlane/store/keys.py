@@ -90,3 +90,7 @@ class Keys:
     def broker(self) -> str:
         """Prefix of the keys of Celery's broker; none of ours starts with it, so that a purge leaves the broker alone."""
         return f"{self.prefix}-broker:"
+
+    def waiting(self, queue: str) -> str:
+        """The messages of a queue, where Kombu keeps them when Redis is the broker: a list, the newest first."""
+        return self.broker + queue

@@ -89,7 +89,7 @@ class Message:
     sent_at: int
 
     def to_dict(self) -> dict[str, Any]:
-        return {**self.job.to_dict(), "queue": self.queue, "sent_at": self.sent_at}
+        return {"sent_at": self.sent_at, "queue": self.queue, **self.job.to_dict()}
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Message:
@@ -104,10 +104,12 @@ def put_source(keys: Keys, sha256: str, data: bytes, settings: Settings) -> Comm
     return "SET", keys.source(sha256), data, "EX", settings.source_ttl_s
 
 
-def submit(keys: Keys, job: Job, queue: str, settings: Settings) -> Command:
+def submit(keys: Keys, job: Job, queue: str, settings: Settings, halves: tuple[str, str] = ("", "")) -> Command:
+    """Opens a job. `halves` of its message: where broker and ledger are one server the message goes with the record."""
     sha256 = job.sha256
     named = [keys.job(job.key), keys.open, keys.outcome(job.key), keys.source(sha256), keys.refs(sha256), keys.forgotten(sha256)]
-    return scripts.call("submit", named, [job.key, to_json(job.to_dict()), queue, _ms(settings.resend_after_s)])
+    given = [job.key, to_json(job.to_dict()), queue, _ms(settings.resend_after_s), *halves]
+    return scripts.call("submit", [*named, keys.waiting(queue)], given)
 
 
 def submitted(reply: Sequence[int], job: Job, queue: str) -> Message | None:

@@ -26,6 +26,16 @@ class Servers:
     broker: str
     cache: str
 
+    @property
+    def one_for_results(self) -> bool:
+        """Results and ledger are on one server: they change in one step."""
+        return self.cache == self.ledger
+
+    @property
+    def one_for_messages(self) -> bool:
+        """Ledger and broker are one server: a record and its message go in one step."""
+        return is_redis(self.broker) and redis_url(self.broker) == self.ledger
+
     @classmethod
     def of(cls, settings: Settings, url: str | None = None) -> Servers:
         """The three roles of the settings; `url` takes the place of `redis_url`. Raises InvalidArgument."""
@@ -33,6 +43,11 @@ class Servers:
         if not ledger:
             raise InvalidArgument("no Redis is named: set PIXLANE_REDIS_URL or give an address")
         return cls(redis_url(ledger), settings.broker_url or ledger, redis_url(settings.cache_url or ledger))
+
+
+def is_redis(url: str) -> bool:
+    """Whether the address names a Redis at all; a broker may be something else."""
+    return urlsplit(url).scheme in _REDIS_SCHEMES
 
 
 def redis_url(url: str) -> str:

@@ -22,11 +22,13 @@ from PIL import Image
 from pixlane import Client, Recipe
 from pixlane import errors as kinds
 from pixlane.mapping import CHUNK_MS, SMALL_MS, chunks
-from pixlane.queue import CHUNK_TASK, Publisher, make_app
+from pixlane.publisher import Publisher
+from pixlane.queue import make_app
 from pixlane.recipe import PIPELINE_VERSION
 from pixlane.settings import Settings
 from pixlane.store import ledger
 from pixlane.store.connect import Server
+from pixlane.store.envelope import CHUNK_TASK
 from pixlane.store.keys import Keys
 from pixlane.store.ledger import Job, Message
 from pixlane.store.servers import Servers
@@ -52,7 +54,7 @@ def enqueue(valkey: Valkey, quick: Settings) -> Callable[..., list[Message]]:
             assert message is not None
             messages.append(message)
         if send:
-            publisher.send(messages)
+            publisher.send([messages])
         publisher.close()
         server.close()
         return messages
@@ -106,7 +108,7 @@ def test_the_same_message_twice_is_done_once(start_worker: Start, enqueue: Any, 
     messages = enqueue(picture())
     publisher = Publisher(Servers.of(quick, valkey.url), quick)
     for _ in range(3):
-        publisher.send(messages)
+        publisher.send([messages])
     publisher.close()
     worker = start_worker(concurrency=2)
     wait_until(lambda: valkey.redis.llen("pixlane-broker:batch") == 0 and has_result(valkey, messages[0]), "all taken")
@@ -213,7 +215,7 @@ def test_a_wrong_setting_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
 
 def test_the_delivery_rules_that_loss_and_doubling_hang_on() -> None:
     settings = Settings()
-    conf = make_app(Servers("redis://h", "redis://h", "redis://h"), settings, for_worker=True).conf
+    conf = make_app(Servers("redis://h", "redis://h", "redis://h"), settings).conf
     assert conf.task_acks_late
     assert not conf.task_reject_on_worker_lost
     assert not conf.task_retry_on_worker_lost
