@@ -56,7 +56,8 @@ class Note:
 class Attempt:
     """One rung that was encoded: size in px, encoder ("jpeg", "png", "palette", "webp", "untouched"), quality or None, bytes.
 
-    An encoder is stopped once it has written more than can be of use: then the bytes are those up to there.
+    An encoder is stopped once it has written more than can be of use: then the bytes are those up to there. `chosen` marks the
+    one that became the result.
     """
 
     width: int
@@ -64,6 +65,7 @@ class Attempt:
     encoder: str
     quality: int | None
     byte_count: int
+    chosen: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ class Rendition:
         region: the part of the upright source that is shown; None: all of it.
         fits: True when every limit of the recipe is met.
         notes: what a user would otherwise not see, in the order in which it happened.
-        attempts: the rungs that were encoded, in order; the last chosen one is the result.
+        attempts: the rungs that were encoded, in order; exactly one is `chosen`. It need not be the last: the ladder begins where
+            a sample points, and then looks whether a better rung fits too.
         pipeline: version of the pipeline that made it.
         recipe: fingerprint of the recipe.
         cached: True when it came from the store without work.

@@ -23,16 +23,10 @@ class Pixlane:
             return rendition
 
         sample, rendition = measure(call)
-        chosen = chosen_attempt(rendition)
+        chosen = next(attempt for attempt in rendition.attempts if attempt.chosen)
         return sample, Outcome(
             rendition.width, rendition.height, chosen.encoder, chosen.quality, len(rendition.data), rendition.data
         )
 
     def close(self) -> None:
         pass
-
-
-def chosen_attempt(rendition: pixlane.Rendition) -> pixlane.rendition.Attempt:
-    """The rung that became the result: the last one of its size in pixels and bytes."""
-    same = (rendition.width, rendition.height, len(rendition.data))
-    return next(one for one in reversed(rendition.attempts) if (one.width, one.height, one.byte_count) == same)

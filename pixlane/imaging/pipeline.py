@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 
 from pixlane import formats, settings
 from pixlane.errors import NotAnImage
@@ -11,7 +13,7 @@ from pixlane.imaging import decoders, guard, ladder, untouched
 from pixlane.imaging.deadline import Deadline
 from pixlane.imaging.work import Encoded, Work
 from pixlane.recipe import PIPELINE_VERSION, Recipe, Region
-from pixlane.rendition import Rendition, Source, data_url_length
+from pixlane.rendition import Attempt, Rendition, Source, data_url_length
 from pixlane.settings import Limits
 
 
@@ -104,11 +106,20 @@ def seal(work: Work, encoded: Encoded, began: float) -> Rendition:
         region=work.region,
         fits=fits(work.recipe, encoded),
         notes=tuple(work.notes),
-        attempts=tuple(work.attempts),
+        attempts=_marked(work.attempts, encoded),
         pipeline=PIPELINE_VERSION,
         recipe=work.recipe.fingerprint,
         elapsed_ms=round((time.perf_counter() - began) * 1000, 3),
     )
+
+
+def _marked(attempts: Sequence[Attempt], encoded: Encoded) -> tuple[Attempt, ...]:
+    """The attempts, the one that became the result marked; the search for the smallest candidate does not list its own."""
+    result = Attempt(encoded.width, encoded.height, encoded.encoder, encoded.quality, len(encoded.data))
+    listed = [*attempts, *(() if result in attempts else (result,))]
+    last = len(listed) - 1 - listed[::-1].index(result)
+    listed[last] = replace(result, chosen=True)
+    return tuple(listed)
 
 
 def fits(recipe: Recipe, encoded: Encoded) -> bool:

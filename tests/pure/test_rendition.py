@@ -7,8 +7,10 @@ import json
 
 import pytest
 
-from pixlane.recipe import Region
+from pixlane import normalize
+from pixlane.recipe import Recipe, Region
 from pixlane.rendition import Attempt, Note, Rendition, Source, data_url_length
+from tests.pure import make_pictures as make
 
 SOURCE = Source("ab" * 32, "image/png", 400, 300, 1234, 1)
 
@@ -44,7 +46,7 @@ def test_a_rendition_survives_json():
     made = rendition(
         region=Region(1, 2, 3, 4),
         notes=(Note("resized", "smaller"),),
-        attempts=(Attempt(100, 75, "jpeg", 85, 6),),
+        attempts=(Attempt(100, 75, "jpeg", 85, 6, chosen=True), Attempt(100, 75, "jpeg", 90, 60)),
         fits=False,
         pipeline="1",
         recipe="00",
@@ -58,3 +60,19 @@ def test_a_rendition_survives_json():
 def test_a_rendition_from_the_store_says_so():
     made = rendition()
     assert Rendition.from_meta(made.to_meta(), made.data_url).cached
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        Recipe(),
+        Recipe(max_side=200),
+        Recipe(target_bytes=6_000, embed=False),
+        Recipe(target_bytes=100, embed=False, on_miss="smallest"),
+    ],
+    ids=["untouched", "resized", "late in the ladder", "nothing fits"],
+)
+def test_exactly_one_attempt_is_marked_as_the_result(recipe: Recipe) -> None:
+    made = normalize(make.save(make.photo(400, 300), "PNG"), recipe)
+    (chosen,) = [attempt for attempt in made.attempts if attempt.chosen]
+    assert (chosen.width, chosen.height, chosen.byte_count) == (made.width, made.height, len(made.data))
