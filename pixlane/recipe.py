@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -86,10 +87,8 @@ class Recipe:
             if isinstance(value, (str, bytes)) or not isinstance(value, (list, tuple)):
                 raise InvalidRecipe(f"{name} must be a list, got {value!r}", actual=str(value))
             self._put(name, tuple(value))
-        if isinstance(self.region, Mapping):
+        if self.region is not None and not isinstance(self.region, Region):
             self._put("region", _region(self.region))
-        elif isinstance(self.region, (list, tuple)):
-            self._put("region", _region(dict(zip(("x", "y", "width", "height"), self.region, strict=False))))
         _check(self)
 
     def _put(self, name: str, value: Any) -> None:
@@ -154,7 +153,7 @@ def _check(recipe: Recipe) -> None:
         _whole("jpeg_qualities", quality, 1, 100)
     if not recipe.jpeg_qualities:
         raise InvalidRecipe("jpeg_qualities must name at least one quality")
-    if not set(recipe.accept) & set(ENCODABLE_TYPES):
+    if not any(mime in recipe.accept for mime in ENCODABLE_TYPES) or not all(isinstance(mime, str) for mime in recipe.accept):
         given = ", ".join(map(str, recipe.accept))
         raise InvalidRecipe(f"accept must hold one of {', '.join(ENCODABLE_TYPES)}, got {given or 'nothing'}", actual=given)
     _one_of("shrink", recipe.shrink, ("halve", "fine"))
@@ -169,8 +168,8 @@ def _check(recipe: Recipe) -> None:
         from pixlane import sizing
 
         sizing.rule(recipe.size_rule)  # raises InvalidRecipe for a name that is none
-    if recipe.max_aspect is not None and not (isinstance(recipe.max_aspect, (int, float)) and recipe.max_aspect >= 1):
-        raise InvalidRecipe(f"max_aspect must be at least 1, got {recipe.max_aspect!r}", limit=1, actual=recipe.max_aspect)
+    if recipe.max_aspect is not None:
+        _ratio("max_aspect", recipe.max_aspect)
     if recipe.region is not None:
         _whole("region.x", recipe.region.x, 0, 2**31)
         _whole("region.y", recipe.region.y, 0, 2**31)
@@ -178,10 +177,16 @@ def _check(recipe: Recipe) -> None:
         _whole("region.height", recipe.region.height, 1, 2**31)
 
 
-def _region(record: Mapping[str, Any]) -> Region:
-    if set(record) != {"x", "y", "width", "height"}:
-        raise InvalidRecipe(f"region must have x, y, width and height, got {', '.join(map(str, record)) or 'nothing'}")
-    return Region(**record)
+_SIDES = ("x", "y", "width", "height")
+
+
+def _region(given: Any) -> Region:
+    """From a mapping of the four names, or the four numbers in that order."""
+    if isinstance(given, Mapping) and set(given) == set(_SIDES):
+        return Region(**given)
+    if isinstance(given, (list, tuple)) and len(given) == len(_SIDES):
+        return Region(*given)
+    raise InvalidRecipe(f"region must have x, y, width and height, got {given!r}", actual=str(given))
 
 
 def _whole(name: str, value: Any, low: int, high: int) -> None:
@@ -190,6 +195,12 @@ def _whole(name: str, value: Any, low: int, high: int) -> None:
     if not low <= value <= high:
         bound = low if value < low else high
         raise InvalidRecipe(f"{name} must be between {low} and {high}, got {value}", limit=bound, actual=value)
+
+
+def _ratio(name: str, value: Any) -> None:
+    """Infinity is none: JSON cannot carry it to a worker."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value < math.inf:
+        raise InvalidRecipe(f"{name} must be a number of at least 1, got {value!r}", limit=1, actual=str(value))
 
 
 def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
