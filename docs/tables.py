@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from pixlane import errors, formats, profiles, rendition, settings
+from pixlane.cli import exits
 from pixlane.store import keys
 
 PAGES = Path(__file__).parent
@@ -41,6 +42,10 @@ def of_settings() -> str:
 def of_errors() -> str:
     rows = [(f"`{code}`", _meaning(kind), "yes" if kind.retryable else "") for code, kind in errors.BY_CODE.items()]
     return _table(("code", "meaning", "retry may help"), rows[1:])  # the first is the base of the others
+
+
+def of_exits() -> str:
+    return _table(("code", "meaning"), [(str(code), meaning) for code, meaning in exits.MEANINGS.items()])
 
 
 def of_notes() -> str:
@@ -79,6 +84,7 @@ def of_named_formats() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "settings": of_settings,
     "errors": of_errors,
+    "exits": of_exits,
     "notes": of_notes,
     "profiles": of_profiles,
     "keys": of_keys,

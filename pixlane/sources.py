@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +78,14 @@ def blocks(path: str, limit: int, *, follow: bool = True) -> Iterator[bytes]:
                 _check_size(limit + 1, limit, path)
     except OSError as error:
         raise _unreadable(path, error) from error
+
+
+def sha256_of(pieces: Iterable[bytes]) -> str:
+    """SHA-256 of the bytes in pieces, lower-case hex."""
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def read_allowed(path: str, config: Settings) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -34,6 +33,10 @@ from pixlane.errors import (
 )
 from pixlane.recipe import Recipe
 from pixlane.rendition import Rendition, data_url_length
+from pixlane.store.keys import job_key
+
+PART_NAME = ".pixlane.part"
+"""Always the same, so that what a killed run left is taken over by the next; the manifest lets only one write at a time."""
 
 
 class Mapper(Protocol):
@@ -58,7 +61,7 @@ class Batch:
         out: where results and manifest go.
         client: does the work.
         data_urls: write `<path>.dataurl` beside each result.
-        on_line: is called with each line of the manifest as it is finished, in no order.
+        on_line: is called with each line of the manifest as it is finished, in no order; None: nobody asks.
         revive: brings the service back when its store is gone, or raises ServiceUnavailable; None: that ends the batch.
     """
 
@@ -68,7 +71,7 @@ class Batch:
     client: Mapper
     totals: Totals
     data_urls: bool = False
-    on_line: Callable[[dict[str, Any]], None] = lambda record: None
+    on_line: Callable[[dict[str, Any]], None] | None = None
     revive: Callable[[], None] | None = None
 
     def run(self) -> Totals:
@@ -165,7 +168,8 @@ class Batch:
             earlier = self._book.earlier(found.path)
             if earlier is None or not self._is_written(earlier):
                 return None
-            same = earlier["key"] == f"{_sha256(source)}-{self.recipe.fingerprint}"
+            sha256 = sources.sha256_of(sources.blocks(source, settings.current().max_source_bytes))
+            same = earlier["key"] == job_key(sha256, self.recipe.fingerprint)
         except FileNotFoundError as error:
             raise SourceMissing(f"{found.path} is gone since it was listed", actual=error.strerror) from None
         except OSError as error:
@@ -185,9 +189,10 @@ class Batch:
         """Write a result; gives its line of the manifest, or that of the error."""
         record = manifest.of_rendition(path, rendition, self.recipe)
         try:
-            write_whole(self.out / manifest.output_name(record), rendition.data)
+            write_whole(self.out / manifest.output_name(record), rendition.data, PART_NAME)
             if self.data_urls:
-                write_whole(self.out / (path + manifest.DATA_URL_EXTENSION), rendition.data_url.encode("ascii"))
+                data_url = rendition.data_url.encode("ascii")
+                write_whole(self.out / (path + manifest.DATA_URL_EXTENSION), data_url, PART_NAME)
         except OutputUnwritable as error:
             return manifest.of_error(path, error)
         earlier = self._book.earlier(path)
@@ -200,7 +205,8 @@ class Batch:
     def _finish(self, record: dict[str, Any]) -> None:
         self._book.finish(record["path"], json.dumps(record))
         self.totals.add(record)
-        self.on_line(record)
+        if self.on_line is not None:
+            self.on_line(record)
 
     def _source(self, path: str) -> str:
         return os.path.join(self.listing.root, path)
@@ -212,13 +218,6 @@ def _changed(found: Found, byte_count: int) -> SourceChanged:
         limit=found.byte_count,
         actual=byte_count,
     )
-
-
-def _sha256(path: str) -> str:
-    digest = hashlib.sha256()
-    for block in sources.blocks(path, settings.current().max_source_bytes):
-        digest.update(block)
-    return digest.hexdigest()
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from pixlane.errors import PixlaneError
+
 MAX_FAILURES_SHOWN = 50
 
 
@@ -37,6 +39,7 @@ class Totals:
         failed: files with an error; `failures` holds the first of them, the manifest all.
         skipped: what is no input, by reason.
         stopped_by: the signal that ended it early, or 0.
+        ended_by: the error that ended it early.
     """
 
     listed: int = 0
@@ -52,6 +55,7 @@ class Totals:
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
     stopped_by: int = 0
+    ended_by: PixlaneError | None = None
 
     @property
     def finished(self) -> int:
@@ -82,4 +86,5 @@ class Totals:
             "bytes_after": self.all.bytes_after,
             "seconds": round(self.seconds, 3),
             "interrupted": bool(self.stopped_by),
+            "error": None if self.ended_by is None else self.ended_by.to_dict(),
         }

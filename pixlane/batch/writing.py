@@ -8,15 +8,14 @@ from pathlib import Path
 
 from pixlane.errors import OutputUnwritable
 
-PART_NAME = ".pixlane.part"
 
+def write_whole(path: Path, data: bytes, part_name: str) -> None:
+    """A temporary file of that name in the same folder, then a rename; makes the folder where it is missing.
 
-def write_whole(path: Path, data: bytes) -> None:
-    """A temporary file in the same folder, then a rename; makes the folder where it is missing. One writer a folder.
-
+    Two that write at a time under one `part_name` would take each other's bytes.
     Raises OutputUnwritable; what was there before is then still there.
     """
-    part = path.parent / PART_NAME
+    part = path.parent / part_name
     try:
         try:
             part.write_bytes(data)

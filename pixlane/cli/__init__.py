@@ -84,6 +84,8 @@ def _call(name: str, arguments: list[str]) -> int:
         return exits.BROKEN_PIPE
     except PixlaneError as error:
         output.failure("", error)
+        if "--json" in arguments:
+            output.record({"error": error.to_dict()})
         return exits.of(error)
     except typer.TyperException as error:
         message = error.format_message() if hasattr(error, "format_message") else str(error)

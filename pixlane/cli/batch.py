@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -54,7 +54,8 @@ def command(
     leaves alone what is listed there with the same bytes and recipe and a result of the listed size; anything else comes
     from the cache or is made. Ctrl-C ends early with a manifest of all that is done.
 
-    With --json each line of the manifest is printed as it is finished, at the end one object {"summary": ...}.
+    With --json each line of the manifest is printed as it is finished, at the end one object {"summary": ...}; its `error` is
+    what ended the batch early, or null.
 
     \b
     Examples:
@@ -67,26 +68,23 @@ def command(
 
     out = out or Path(f"{folder.resolve().name}-ready".lstrip("-"))
     listing = Listing(folder, out, Patterns(include or ()), Patterns(exclude or ()))
-    totals, gone = Totals(), None
+    totals = Totals()
     with (
         service.opened(paths_root=folder, workers=workers) as reached,
         progress.shown(totals, folder.resolve().name or "/", quiet=quiet or (json and sys.stdout.isatty())),
     ):
         try:
-            on_line = output.record if json else _ignore
+            on_line = output.record if json else None
             Batch(listing, out, recipe, reached.client, totals, data_urls=data_urls, on_line=on_line, revive=reached.revive).run()
         except (ServiceError, OutputUnwritable) as error:  # what was done until then is shown all the same
-            gone = error
+            totals.ended_by = error
     if json:
         output.record({"summary": {**totals.to_dict(), "out": str(out), "manifest": str(out / manifest.NAME)}})
     else:
         summary.show(totals, out)
-    if gone is not None:
-        raise gone
+    if totals.ended_by is not None:
+        output.failure("", totals.ended_by)
+        return exits.of(totals.ended_by)
     if totals.stopped_by:
         return _SIGNAL_EXIT + totals.stopped_by
     return exits.SOME_FAILED if totals.failed else exits.DONE
-
-
-def _ignore(record: dict[str, Any]) -> None:
-    pass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
+from uuid import uuid4
 
 import typer
 
@@ -38,6 +39,7 @@ def command(
     from pixlane.batch.writing import write_whole
     from pixlane.imaging import normalize
 
+    part_name = f".pixlane-{uuid4().hex}.part"  # of this run alone: several may write into one folder
     if out is not None:
         _check_names(files)
     failed = 0
@@ -46,7 +48,7 @@ def command(
             rendition = normalize(sources.read(name), recipe, name=None if name == sources.STDIN else name)
             written = None if out is None else out / (_base(name) + manifest.EXTENSIONS[rendition.mime])
             if written is not None:
-                write_whole(written, rendition.data)
+                write_whole(written, rendition.data, part_name)
         except PixlaneError as error:
             failed += 1
             output.failure(name, error)

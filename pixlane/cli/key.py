@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from pixlane import settings
-from pixlane.cli import output
+from pixlane.cli import exits, output, sources
 from pixlane.cli.options import Json, takes_recipe
 from pixlane.recipe import PIPELINE_VERSION, Recipe
 from pixlane.store.keys import Keys, job_key
@@ -27,20 +27,18 @@ def command(
       pixlane key shot.png
       redis-cli GET "$(pixlane key --url shot.png)"
     """
-    from pixlane.cli import sources
-
     names = describe(sources.sha256(file), recipe)
     if url:
         output.line(names["redis"]["url"])
-        return 0
+        return exits.DONE
     if json:
         output.record({"path": file, **names})
-        return 0
+        return exits.DONE
     flat = {**names, **{f"redis {name}": key for name, key in names["redis"].items()}}
     del flat["redis"]
     for name, value in flat.items():
         output.line(f"{name:<14} {output.printable(str(value))}")
-    return 0
+    return exits.DONE
 
 
 def describe(sha256: str, recipe: Recipe) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pixlane.errors import InvalidRecipe
+from pixlane.errors import InvalidArgument, InvalidRecipe
 from pixlane.recipe import Recipe
 
 RECIPE_PANEL = "Recipe (what the result must satisfy)"
@@ -79,12 +79,15 @@ def build(chosen: dict[str, Any]) -> Recipe:
     """The recipe for option values as they were typed; None is "not given".
 
     Raises:
+        InvalidArgument: `many_images` without a profile.
         InvalidRecipe: a value is not of its form or out of its bounds.
         UnknownProfile: no profile has that name.
     """
     given = {name: _PARSERS.get(name, _same)(value) for name, value in chosen.items() if value is not None}
     profile, many_images = given.pop("profile", None), given.pop("many_images", False)
     if profile is None:
+        if many_images:
+            raise InvalidArgument("--many-images is a rule of a profile, and none is named: add --profile")
         return Recipe(**given)
     return Recipe.for_profile(profile, many_images=many_images, embed=given.pop("embed", True), **given)
 

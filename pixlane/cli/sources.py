@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import sys
@@ -27,10 +26,7 @@ def read(name: str) -> bytes:
 
 def sha256(name: str) -> str:
     """SHA-256 of the bytes of a file or of stdin, lower-case hex. Raises as `read` does."""
-    digest = hashlib.sha256()
-    for block in _blocks(name):
-        digest.update(block)
-    return digest.hexdigest()
+    return sources.sha256_of(_blocks(name))
 
 
 def named_sha256(name: str) -> str:

@@ -32,7 +32,7 @@ def command(
     \b
     Examples:
       pixlane submit shot.png
-      pixlane submit shot.png --wait --profile openai
+      pixlane submit shot.png --wait --profile openai_chat
       pixlane submit - --wait --json < shot.png
     """
     # Where a link leads: the worker looks there.

@@ -72,7 +72,8 @@ def _table(totals: Totals, out: Path) -> None:
     console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
     if rows:
         console.print(table)
-    sign = ("✗ ", "red") if totals.failed or totals.stopped_by else ("✓ ", "green")
+    complete = not (totals.failed or totals.stopped_by or totals.ended_by)
+    sign = ("✓ ", "green") if complete else ("✗ ", "red")
     console.print(Text.assemble(sign, (_verdict(totals), "bold"), (f"  → {output.printable(str(out))}", "cyan")))
     if totals.skipped:
         words = ", ".join(f"{count:,} {_SKIPPED_WORDS.get(reason, reason)}" for reason, count in totals.skipped.most_common())
@@ -92,4 +93,5 @@ def _verdict(totals: Totals) -> str:
     parts.append(f"{totals.failed:,} failed")
     seconds = max(totals.seconds, 1e-3)
     parts.append(f"{output.duration(seconds) if seconds >= 60 else f'{seconds:.1f} s'}, {totals.finished / seconds:.1f}/s")
-    return ("interrupted: " if totals.stopped_by else "") + ", ".join(parts)
+    early = "interrupted: " if totals.stopped_by else "ended early: " if totals.ended_by else ""
+    return early + ", ".join(parts)

@@ -20,6 +20,7 @@ import psutil
 import pytest
 from PIL import Image
 
+from pixlane.batch.run import PART_NAME
 from pixlane.cli import exits
 
 LINGER_S = 3.0  # the service outlives a command by this, so that the next test need not start it
@@ -316,7 +317,7 @@ def test_a_full_disk_is_an_error_for_what_does_not_fit_and_the_manifest_has_its_
 
 @contextmanager
 def small_disk(folder: Path, byte_count: int) -> Iterator[None]:
-    """A file system of that size; where none can be mounted, a limit of the file size in its place."""
+    """A file system of that size. Where none may be mounted, what is left is the limit of a file size in `test_batch_run`."""
     folder.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={byte_count}", "tmpfs", str(folder)], capture_output=True)
     if mounted.returncode:
@@ -401,6 +402,25 @@ def test_fit_prints_data_urls_or_writes_files_and_goes_on_after_a_bad_one(shell:
     assert record["attempts"]
     assert record["data_url"].startswith("data:image/png")
     assert not (tmp_path / "own").exists()
+
+
+def test_fit_leaves_alone_what_another_run_is_writing_into_the_folder(shell: Shell, tmp_path: Path) -> None:
+    put(tmp_path, a_png=picture(94))
+    (tmp_path / "ready").mkdir()
+    (tmp_path / "ready" / PART_NAME).write_bytes(b"half of another picture")
+    assert shell.run("fit", "a.png", "-o", "ready").code == exits.DONE
+    assert sorted(path.name for path in (tmp_path / "ready").iterdir()) == [PART_NAME, "a.png.png"]
+    assert (tmp_path / "ready" / PART_NAME).read_bytes() == b"half of another picture"
+
+
+def test_a_batch_that_ends_early_does_not_look_done(shell: Shell, tmp_path: Path) -> None:
+    put(tmp_path / "in", a_png=picture(95))
+    refusing = {"PIXLANE_REDIS_URL": "redis://127.0.0.1:1/0"}
+    plain = shell.run("batch", "in", "--quiet", env=refusing)
+    assert plain.out.startswith("✗ ended early: 0 of 1 done")
+    told = shell.run("batch", "in", "--quiet", "--json", env=refusing)
+    assert (told.code, told.summary["error"]["code"]) == (exits.NO_SERVICE, "store_unavailable")
+    assert len(told.err.splitlines()) == 1
 
 
 def test_fit_does_not_write_two_files_over_each_other(shell: Shell, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 from collections.abc import Callable, Iterator
 from hashlib import sha256
@@ -218,6 +219,20 @@ def test_a_result_that_cannot_be_written_is_an_error_and_the_others_are_done(roo
     result = {line["path"]: line.get("error", {}).get("code") for line in lines(root)}  # type: ignore[attr-defined]
     assert result == {"a.png": None, "b.png": "output_unwritable", "sub/c.png": "output_unwritable"}
     assert not list((root.parent / "out").glob(".*"))
+
+
+def test_a_result_for_which_there_is_no_room_is_an_error_and_the_others_are_done(root: Path) -> None:
+    put(root, "a.png")
+    put(root, "b.png", data=png() + bytes(100_000))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))  # write() fails then, as on a full disk
+    try:
+        batch(root)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    result = {line["path"]: line.get("error", {}).get("code") for line in lines(root)}  # type: ignore[attr-defined]
+    assert result == {"a.png": None, "b.png": "output_unwritable"}
+    assert sorted(path.name for path in (root.parent / "out").iterdir()) == ["a.png.png", "manifest.jsonl"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

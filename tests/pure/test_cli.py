@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pixlane import Recipe, __version__
+from pixlane import Recipe, __version__, profiles
 from pixlane.cli import COMMANDS, exits, options, output
 from pixlane.errors import BY_CODE, PixlaneError
 from pixlane.recipe import Region
@@ -57,6 +58,13 @@ def test_the_help_page_names_every_command_and_every_exit_code() -> None:
     assert all(f"{code}  {meaning}" in page for code, meaning in exits.MEANINGS.items())
 
 
+def test_the_names_of_arguments_are_plain() -> None:
+    page = pixlane("fit", "--help").stdout.decode()
+    assert "Usage: pixlane fit [OPTIONS] FILE...\n" in page
+    assert "  FILE...  Files, or - for stdin." in page
+    assert "Usage: pixlane purge [OPTIONS] [SHA256|FILE]\n" in pixlane("purge", "--help").stdout.decode()
+
+
 def test_no_command_at_all_is_wrong_use_and_shows_the_help_page() -> None:
     done = pixlane()
     assert done.returncode == exits.WRONG_USE
@@ -74,7 +82,8 @@ def test_the_help_of_a_command_has_examples_and_a_sentence_for_each_option(name:
     done = pixlane(name, "--help", env={"COLUMNS": "120"})
     page = done.stdout.decode()
     assert done.returncode == 0
-    assert f"Usage: pixlane {name} " in page
+    assert f"Usage: pixlane {name} [OPTIONS] " in page
+    assert not set("{}<>") & set(page.splitlines()[0])
     assert "Examples:\n" in page
     assert f"pixlane {name} " in page.split("Examples:")[1]
     assert "--json" in page
@@ -155,6 +164,13 @@ def test_control_characters_in_a_name_are_shown_and_not_obeyed(tmp_path: Path) -
     assert "a\\x1b[2J\\nb.png" in one_line(done.stderr)
 
 
+def test_with_json_an_error_is_json_too(tmp_path: Path) -> None:
+    done = pixlane("key", str(tmp_path / "gone.png"), "--json")
+    error = json.loads(one_line(done.stdout))["error"]
+    assert (done.returncode, error["code"], error["retryable"]) == (exits.SOME_FAILED, "source_missing", False)
+    assert "source_missing: " in one_line(done.stderr)
+
+
 def test_every_field_of_the_recipe_is_an_option() -> None:
     assert list(options.RECIPE_OPTIONS) == [item.name for item in fields(Recipe) if item.init]
 
@@ -193,6 +209,20 @@ def test_all_options_are_tried() -> None:
     assert set(TYPED) == set(options.RECIPE_OPTIONS)
 
 
+def test_many_images_is_a_rule_of_a_profile_and_is_refused_without_one() -> None:
+    done = pixlane("key", "-", "--many-images")
+    assert (done.returncode, done.stdout) == (exits.WRONG_USE, b"")
+    assert "--profile" in one_line(done.stderr)
+
+
+def test_every_profile_in_the_help_and_in_the_pages_exists() -> None:
+    root = Path(__file__).parents[2]
+    pages = [*(root / "pixlane" / "cli").glob("*.py"), *(root / "docs").glob("*.md"), root / "README.md"]
+    named = {name for page in pages for name in re.findall(r"--profile ([a-z]\w*)", page.read_text())}
+    assert len(named) > 1
+    assert named <= set(profiles.names())
+
+
 def test_an_option_overrides_its_profile() -> None:
     nothing = dict.fromkeys([*options.PROFILE_OPTIONS, *options.RECIPE_OPTIONS])
     assert options.build({**nothing, "profile": "anthropic"}) == Recipe.for_profile("anthropic")
@@ -215,11 +245,6 @@ def test_sizes_are_short(count: int, text: str) -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0:00"), (7, "0:07"), (754, "12:34"), (3723, "1:02:03"), (59.7, "1:00")])
 def test_durations_are_short(seconds: float, text: str) -> None:
     assert output.duration(seconds) == text
-
-
-def test_the_page_of_the_command_line_has_every_exit_code() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
-    assert all(f"| {code} | {meaning} |" in page for code, meaning in exits.MEANINGS.items())
 
 
 def test_a_reader_that_goes_away_ends_it_without_a_word(tmp_path: Path) -> None:
