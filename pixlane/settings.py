@@ -1,11 +1,12 @@
 """Every knob once: its environment name, unit, default, bounds and meaning. Nothing else reads the environment.
 
-A plain table and not a settings framework: `normalize()` needs two of these values, and a framework costs more to import
+A plain table and not a settings framework: `normalize()` needs some of these values, and a framework costs more to import
 (0.3 s) than the first image takes.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -121,6 +122,7 @@ def environment_name(name: str) -> str:
     return f"PIXLANE_{name.upper()}"
 
 
+_WANTED = {bool: "true or false", int: "a whole number", float: "a finite number", str: "a text"}
 _BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
@@ -128,8 +130,10 @@ def _parse(variable: str, raw: str, default: Any, metadata: Mapping[str, Any]) -
     kind = type(default)
     try:
         value = _BOOLEANS[raw.strip().lower()] if kind is bool else kind(raw)
+        if kind is float and not math.isfinite(value):  # no bound would stop either
+            raise ValueError
     except (KeyError, ValueError):
-        raise InvalidArgument(f"{variable} must be of type {kind.__name__}, got {raw!r}", actual=raw) from None
+        raise InvalidArgument(f"{variable} must be {_WANTED[kind]}, got {raw!r}", actual=raw) from None
     low, high = metadata["low"], metadata["high"]
     # The budget is the one value that is clamped, with a note on the rendition, as a recipe's own is.
     if variable == "PIXLANE_EMBED_TARGET_BYTES":

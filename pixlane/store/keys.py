@@ -20,13 +20,16 @@
                                      with one that is not remembered;
                                      60 s, for those who wait now
     pixlane:{<sha256>}:forgotten     mark: a run under way takes back    client -> worker
-                                     what it stores; for a hard limit
+                                     what it stores; as long as a lease
     pixlane:calls:<conversation>     hash: per image, how often an agent  agent -> agent
                                      loaded it; 7 d after the last time
     pixlane:done:<key>               pub/sub: a job ended                worker -> client
+    pixlane-broker:<queue>           list: messages, the newest first    producer, sweeper -> worker
+    pixlane-broker:...               Kombu's own: what is unacknowledged worker
 
-url, meta and err live on the cache (`PIXLANE_CACHE_URL`), all others on the ledger (`PIXLANE_REDIS_URL`). On the cache
-no command touches two hash tags. `pixlane` is the setting `key_prefix`.
+url, meta and err live on the cache (`PIXLANE_CACHE_URL`), what begins with `pixlane-broker:` on the broker
+(`PIXLANE_BROKER_URL`), all others on the ledger (`PIXLANE_REDIS_URL`). On the cache no command touches two hash tags. `pixlane`
+is the setting `key_prefix`.
 
 The key of a job is derived from its content: `<sha256>-<recipe fingerprint>`.
 """

@@ -45,8 +45,14 @@ def test_a_value_above_its_bound_is_refused_or_for_the_budget_left_to_the_clamp(
 
 @pytest.mark.parametrize("raw", ["ten", "1.5", "1e3", "0x10", " "])
 def test_what_is_no_whole_number_is_refused_by_name(raw: str) -> None:
-    with pytest.raises(InvalidArgument, match="PIXLANE_MAX_PIXELS must be of type int"):
+    with pytest.raises(InvalidArgument, match="PIXLANE_MAX_PIXELS must be a whole number"):
         load({"PIXLANE_MAX_PIXELS": raw})
+
+
+@pytest.mark.parametrize("raw", ["nan", "inf", "-inf", "soon"])
+def test_a_time_without_end_is_refused(raw: str) -> None:
+    with pytest.raises(InvalidArgument, match="PIXLANE_HARD_TIMEOUT_S must be a finite number"):
+        load({"PIXLANE_HARD_TIMEOUT_S": raw})
 
 
 def test_an_empty_variable_is_a_variable_that_is_not_set() -> None:
