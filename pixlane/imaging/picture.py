@@ -104,24 +104,27 @@ class Picture(ABC):
             return False
         if self.width * self.height <= KEPT_PIXELS:
             self._kept = image
-        return not self._mended and (not self.facts.alpha or flatten.least_alpha(image) == flatten.OPAQUE)
+        return not self._mended and (not self.facts.alpha or flatten.opaque(image)[0] is not None)
 
     def _opaque(self, stored: Region, size: tuple[int, int]) -> pyvips.Image:
-        image = self._pass(stored, size, _as_it_is)
-        converted = self._srgb(image)
-        return image if converted is image else self._memory(converted)
+        return self._then(self._srgb, self._pass(stored, size, _as_it_is))
 
     def _on_background(self, stored: Region, size: tuple[int, int]) -> pyvips.Image:
         """Most pictures with an alpha channel do not use it: look at the finished one, and go again where it does."""
         early, late = (self._srgb, _as_it_is) if self.colour.needs_depth else (_as_it_is, self._srgb)
         image = self._pass(stored, size, early)
-        least = flatten.least_alpha(image)
-        if least == flatten.OPAQUE:
-            return self._memory(late(flatten.without_alpha(image)))
+        shown, least = flatten.opaque(image)
+        if shown is not None:
+            return self._then(late, shown)
         background = flatten.choose_background(self.work, late(image), least)
         if least >= flatten.NEARLY_OPAQUE and image.bands == 4:
-            return self._memory(flatten.fill_traces(late(image), background))
+            return flatten.fill_traces(late(image), background)
         return self._pass(stored, size, lambda image: flatten.flatten(self._srgb(image), background))
+
+    def _then(self, prepare: Callable[[pyvips.Image], pyvips.Image], image: pyvips.Image) -> pyvips.Image:
+        """A picture in memory, prepared; the same one where there was nothing to do."""
+        prepared = prepare(image)
+        return image if prepared is image else self._memory(prepared)
 
     def _pass(self, stored: Region, size: tuple[int, int], prepare: Callable[[pyvips.Image], pyvips.Image]) -> pyvips.Image:
         """One pass over the stored pixels: load, crop, 8 bits, prepare, resize. A picture in memory."""

@@ -44,12 +44,9 @@ class Vector(ABC):
         image = self.render(width, height) if region == whole else self._part(region, width, height)
         fork_guard.enter()
         if self.facts.alpha:
-            image = image.copy_memory()
-            if flatten.least_alpha(image) == flatten.OPAQUE:
-                image = flatten.without_alpha(image)
-            else:
-                image = flatten.flatten(image, flatten.choose_background(self.work, image))
-        return self.work.deadline.attach(image).copy_memory()
+            shown, least = flatten.opaque(image)
+            image = shown or flatten.flatten(image, flatten.choose_background(self.work, image, least))
+        return self.work.deadline.attach(image.copy()).copy_memory()
 
     def prove(self) -> bool:
         """See `Opened.prove`: there are no pixels to keep."""
