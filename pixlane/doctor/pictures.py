@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -42,7 +42,7 @@ ENGINE_ADVICE = {
 
 def examine() -> Iterator[Check]:
     fonts = _font_count()
-    for answer in _answers():
+    for answer in answers(module_command("pixlane.doctor.probe")):
         yield _text(answer, fonts) if answer["name"] == "text" else _picture(answer)
 
 
@@ -63,70 +63,67 @@ def _text(answer: dict[str, Any], fonts: str) -> Check:
     return Check("fonts", "text in SVG", "ok", f"it shows; {fonts}")
 
 
-def _answers() -> Iterator[dict[str, Any]]:
-    """What `probe.py` prints; where it dies or hangs, that picture failed and another process goes on after it."""
-    done: list[str] = []
+def answers(command: Sequence[str], timeout_s: float = PROBE_TIMEOUT_S) -> Iterator[dict[str, Any]]:
+    """What a probe prints, see `probe.py`; where it dies or hangs, that picture failed and another process goes on after it.
+
+    `command` takes the names of the pictures that it is to leave out.
+    """
+    begun: list[str] = []
     while True:
         running = {"area": "codecs", "name": "probe"}
-        for line in _Lines(done):
+        for line in _lines([*command, *begun], timeout_s):
             if line is None:
-                yield running | {"ok": False, "found": f"no picture within {PROBE_TIMEOUT_S:g} s"}
+                yield running | {"ok": False, "found": f"no picture within {timeout_s:g} s"}
                 break
             if line.startswith("exit "):
                 if line == "exit 0":
                     return
                 yield running | {"ok": False, "found": f"the process ended with {line.removeprefix('exit ')}"}
                 break
+            if not line.startswith("{"):  # an engine's own words
+                continue
             answer = json.loads(line)
             if "ok" in answer:
                 yield answer
             else:
                 running = answer
-                done.append(answer["name"])
+                begun.append(answer["name"])
         if running["name"] == "probe":  # it did not come as far as its first picture
             return
 
 
-class _Lines:
-    """The lines of one probe process as they come, `exit <code or signal>` last; None when nothing came in time."""
-
-    def __init__(self, skip: list[str]) -> None:
-        self.skip = skip
-
-    def __iter__(self) -> Iterator[str | None]:
-        process = subprocess.Popen(
-            module_command("pixlane.doctor.probe", *self.skip),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=module_environment(os.environ),
-            text=True,
-        )
-        assert process.stdout is not None
-        lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        reader = threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True)
-        reader.start()
-        try:
-            while (line := self._next(lines)) != "":
-                yield line
-            code = process.wait()
-            yield f"exit {code}" if code >= 0 else f"exit signal {-code}"
-        finally:
-            process.kill()
-            process.wait()
-            reader.join()
-            process.stdout.close()
-
-    def _next(self, lines: queue.SimpleQueue[str | None]) -> str | None:
-        try:
-            return lines.get(timeout=PROBE_TIMEOUT_S)
-        except queue.Empty:
-            return None
+def _lines(command: Sequence[str], timeout_s: float) -> Iterator[str | None]:
+    """The lines of one process as they come, `exit <code or signal>` last; None when nothing came in time."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=module_environment(os.environ),
+        text=True,
+    )
+    assert process.stdout is not None
+    lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+    reader = threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True)
+    reader.start()
+    try:
+        while line := lines.get(timeout=timeout_s):
+            yield line.strip()
+        code = process.wait()
+        yield f"exit {code}" if code >= 0 else f"exit signal {-code}"
+    except queue.Empty:
+        yield None
+    finally:
+        process.kill()
+        process.wait()
+        reader.join()
+        process.stdout.close()
 
 
-def _pump(stream: IO[str], lines: queue.SimpleQueue[str | None]) -> None:
+def _pump(stream: IO[str], lines: queue.SimpleQueue[str]) -> None:
+    """Each line, and an empty one at the end."""
     for line in stream:
-        lines.put(line.rstrip("\n"))
+        lines.put(line)
     lines.put("")
 
 

@@ -242,31 +242,30 @@ def test_doctor_tries_every_format_that_is_decoded() -> None:
     assert set(probe.samples()) == {row.name for row in FORMATS.values() if row.engines}
 
 
-def test_doctor_goes_on_after_a_codec_that_kills_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_goes_on_after_a_codec_that_kills_its_process() -> None:
     script = """
 import json, os, signal, sys
 for name in ("one", "two", "three"):
+    print("\\nan engine says hello", flush=True)
     if name not in sys.argv[1:]:
         print(json.dumps({"area": "codecs", "name": name}), flush=True)
         if name == "two":
             os.kill(os.getpid(), signal.SIGSEGV)
         print(json.dumps({"area": "codecs", "name": name, "ok": True, "found": "decoded"}), flush=True)
 """
-    monkeypatch.setattr(pictures, "module_command", lambda module, *skip: [sys.executable, "-c", script, *skip])
-    verdicts = [(check.name, check.verdict, check.found) for check in pictures.examine()]
-    assert verdicts == [("one", "ok", "decoded"), ("two", "fail", "the process ended with signal 11"), ("three", "ok", "decoded")]
+    found = [(each["name"], each["ok"], each["found"]) for each in pictures.answers([sys.executable, "-c", script])]
+    assert found == [("one", True, "decoded"), ("two", False, "the process ended with signal 11"), ("three", True, "decoded")]
 
 
-def test_doctor_gives_up_on_a_codec_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_gives_up_on_a_codec_that_hangs() -> None:
     script = """
 import json, sys, time
 if "slow" not in sys.argv[1:]:
     print(json.dumps({"area": "codecs", "name": "slow"}), flush=True)
     time.sleep(600)
 """
-    monkeypatch.setattr(pictures, "module_command", lambda module, *skip: [sys.executable, "-c", script, *skip])
-    monkeypatch.setattr(pictures, "PROBE_TIMEOUT_S", 0.5)
-    assert [(check.name, check.verdict) for check in pictures.examine()] == [("slow", "fail")]
+    (slow,) = pictures.answers([sys.executable, "-c", script], timeout_s=0.5)
+    assert (slow["name"], slow["ok"], slow["found"]) == ("slow", False, "no picture within 0.5 s")
 
 
 def test_doctor_says_that_text_will_be_blank_where_there_is_no_font(tmp_path: Path) -> None:
