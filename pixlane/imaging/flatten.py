@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pixlane.imaging.work import Work
 
@@ -27,7 +27,7 @@ def opaque(image: pyvips.Image) -> tuple[pyvips.Image | None, int]:
         least = int(image[image.bands - 1].min())
         return (image.extract_band(0, n=image.bands - 1).copy_memory() if least == OPAQUE else None), least
     pixels = image.write_to_memory()
-    least = _rgba(pixels, image).getchannel(3).getextrema()[0]
+    least, _ = cast("tuple[int, int]", _rgba(pixels, image).getchannel(3).getextrema())
     return (_without_alpha(pixels, image) if least == OPAQUE else None), least
 
 

@@ -117,10 +117,10 @@ class _Ladder:
 
     def traits(self, size: Size) -> Traits:
         """The picture at that size, from the one at the ceiling."""
-        top = self.top.picture
+        top = self.top
         if size == (top.width, top.height):
-            return self.top
-        smaller = top.resize(size[0] / top.width, vscale=size[1] / top.height, kernel="lanczos3")
+            return top
+        smaller = top.picture.resize(size[0] / top.width, vscale=size[1] / top.height, kernel="lanczos3")
         return Traits(smaller.copy_memory())
 
 
@@ -131,8 +131,7 @@ class _Step:
         self.ladder = ladder
         self.traits = traits
         self.tried: dict[Rung, int] = {}
-        self.side = max(traits.picture.width, traits.picture.height)
-        if traits.picture.width * traits.picture.height > WATCHED_PIXELS:
+        if traits.pixels > WATCHED_PIXELS:
             ladder.work.deadline.attach(traits.picture)
 
     def first_of(self, stage: Stage) -> Encoded | None:
@@ -154,12 +153,12 @@ class _Step:
 
     def _try(self, rung: Rung) -> Encoded | None:
         self.ladder.work.deadline.check()
-        limit = self.ladder.limits[rung.mime]
+        limit, side = self.ladder.limits[rung.mime], self.traits.side
         if limit is not None and rung.after is not None and self.tried[rung.after] > limit * rung.within:
             return None
         if not rung.offered(self.traits, limit):
             return None
-        if limit is not None and self.side >= self.ladder.missed.get(rung, self.side + 1):  # only in the fine search
+        if limit is not None and side >= self.ladder.missed.get(rung, side + 1):  # only in the fine search
             self.tried[rung] = limit + 1
             return None
         bound = None if limit is None else int(limit * reach(rung, self.ladder.recipe, self.traits))
@@ -167,18 +166,17 @@ class _Step:
         if outcome is None:
             return None
         self.tried[rung] = outcome.byte_count
-        picture = self.traits.picture
-        self.ladder.work.attempts.append(Attempt(picture.width, picture.height, rung.name, rung.quality, outcome.byte_count))
+        attempt = Attempt(self.traits.width, self.traits.height, rung.name, rung.quality, outcome.byte_count)
+        self.ladder.work.attempts.append(attempt)
         if not outcome.done or (limit is not None and outcome.byte_count > limit):
-            self.ladder.missed[rung] = min(self.side, self.ladder.missed.get(rung, self.side))
+            self.ladder.missed[rung] = min(side, self.ladder.missed.get(rung, side))
             return None
         return _encoded(self.traits, rung, outcome.data)
 
     def _likely(self, stage: Stage) -> int:
         """Where in a stage the first fit probably is."""
         limit = self.ladder.limits[stage[0][0].mime]
-        pixels = self.traits.picture.width * self.traits.picture.height
-        if len(stage) == 1 or stage[0][0].encoder != "jpeg" or limit is None or pixels * SAMPLED_SHARE <= limit:
+        if len(stage) == 1 or stage[0][0].encoder != "jpeg" or limit is None or self.traits.pixels * SAMPLED_SHARE <= limit:
             return 0
         for place, (plain, *_) in enumerate(stage[:-1]):
             assert plain.quality is not None
@@ -192,13 +190,13 @@ def _first(candidates: Iterable[Encoded | None]) -> Encoded | None:
 
 
 def _encoded(traits: Traits, rung: Rung, data: bytes) -> Encoded:
-    return Encoded(data, rung.mime, traits.picture.width, traits.picture.height, rung.name, rung.quality)
+    return Encoded(data, rung.mime, traits.width, traits.height, rung.name, rung.quality)
 
 
 def _lone_grey(picture: pyvips.Image) -> Traits:
     """One band where three are equal: a third of the work, and no colour to smear."""
     traits = Traits(picture)
-    if picture.bands != 3 or not traits.grey:
+    if traits.bands != 3 or not traits.grey:
         return traits
     pixels = bytes(picture.write_to_memory())
     if not pixels[0::3] == pixels[1::3] == pixels[2::3]:

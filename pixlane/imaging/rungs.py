@@ -84,7 +84,7 @@ Limits = Mapping[str, int | None]
 
 def stages(traits: Traits, recipe: Recipe, limits: Limits) -> Iterator[Stage]:
     """All candidates for a picture, best first. Judgements on the picture are made when their stage is reached."""
-    side = max(traits.picture.width, traits.picture.height)
+    side = traits.side
     takes = {name for name, mime in encode.MIME.items() if mime in recipe.accept and side <= encode.MAX_SIDE_PX.get(name, side)}
     lossy = "jpeg" if "jpeg" in takes else "webp" if "webp" in takes else None
     lossless = "png" if "png" in takes else "webp"

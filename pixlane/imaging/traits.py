@@ -32,10 +32,33 @@ class Traits:
 
     picture: pyvips.Image
 
+    # Each question that pyvips asks libvips costs as much as a row of pixels: so these are asked once.
+
+    @cached_property
+    def width(self) -> int:
+        return int(self.picture.width)
+
+    @cached_property
+    def height(self) -> int:
+        return int(self.picture.height)
+
+    @cached_property
+    def bands(self) -> int:
+        return int(self.picture.bands)
+
+    @property
+    def side(self) -> int:
+        """The longer side, px."""
+        return max(self.width, self.height)
+
+    @property
+    def pixels(self) -> int:
+        return self.width * self.height
+
     @cached_property
     def flat_share(self) -> float:
         """Share of pixels that equal their left neighbour in every band."""
-        if self.picture.width < 2:
+        if self.width < 2:
             return 1.0
         steps = _largest(_steps(self._rows)).histogram()
         return steps[0] / sum(steps)
@@ -59,7 +82,7 @@ class Traits:
     @cached_property
     def coloured_edges(self) -> bool:
         """Coloured text or lines that 4:2:0 would smear."""
-        if self.picture.bands != 3 or self.picture.width < 2 or not self.drawn:
+        if self.bands != 3 or self.width < 2 or not self.drawn:
             return False
         _, blue, red = _steps(self._rows.convert("YCbCr")).split()
         steps = _largest_of(blue, red).histogram()
@@ -69,7 +92,7 @@ class Traits:
         """Whether a lossless coding is worth offering: drawn, and with few edges or a small sample for that many bytes."""
         if limit is None or not self.drawn:
             return self.drawn
-        edges = (1 - self.flat_share) * self.picture.width * self.picture.height
+        edges = (1 - self.flat_share) * self.pixels
         return edges * BYTES_PER_EDGE <= limit or self._whole(self._lossless_sample) <= limit * SAMPLE_EXCESS
 
     def jpeg_bytes(self, quality: int, full_chroma: bool) -> float:
@@ -101,7 +124,7 @@ class Traits:
 
     def _whole(self, sampled: int) -> float:
         """What the whole picture costs where the strips cost so much."""
-        share: float = self.picture.height / self._strips.height
+        share: float = self.height / self._strips.height
         return sampled * share
 
     @cached_property
@@ -109,8 +132,10 @@ class Traits:
         """Every sixteenth row, from the middle of each sixteen."""
         from PIL import Image
 
-        data, height = _sample(self.picture, 1, min(ROW_STEP, self.picture.height))
-        return Image.frombytes("RGB" if self.picture.bands == 3 else "L", (self.picture.width, height), data)
+        data = self._sample(1, min(ROW_STEP, self.height))
+        size = self.width, len(data) // (self.width * self.bands)
+        mode = "RGB" if self.bands == 3 else "L"
+        return Image.frombuffer(mode, size, data, "raw", mode, 0, 1)
 
     @cached_property
     def _strips(self) -> pyvips.Image:
@@ -118,22 +143,18 @@ class Traits:
         import pyvips
 
         step = STRIP_PX * ROW_STEP
-        if self.picture.height < step:
+        if self.height < step:
             return self.picture
-        data, height = _sample(self.picture, STRIP_PX, step)
-        strips = pyvips.Image.new_from_memory(data, self.picture.width, height, self.picture.bands, "uchar")
+        data = self._sample(STRIP_PX, step)
+        strips = pyvips.Image.new_from_memory(data, self.width, len(data) // (self.width * self.bands), self.bands, "uchar")
         return strips.copy(interpretation=self.picture.interpretation)
 
+    def _sample(self, rows: int, step: int) -> bytes:
+        """So many rows out of the middle of each `step`."""
+        import pyvips
 
-def _sample(picture: pyvips.Image, rows: int, step: int) -> tuple[bytes, int]:
-    """So many rows out of the middle of each `step`, and their number."""
-    import pyvips
-
-    region = pyvips.Region.new(picture)
-    parts = [
-        bytes(region.fetch(0, top, picture.width, rows)) for top in range((step - rows) // 2, picture.height - rows + 1, step)
-    ]
-    return b"".join(parts), len(parts) * rows
+        fetch, width = pyvips.Region.new(self.picture).fetch, self.width
+        return b"".join([fetch(0, top, width, rows) for top in range((step - rows) // 2, self.height - rows + 1, step)])
 
 
 def _steps(rows: Image.Image) -> Image.Image:
