@@ -1,1 +1,1 @@
-"""Side by side with peers in one run: speed, readability, the queue, start-up and memory. See `python -m benchmarks --help`."""
+"""Side by side with peers in one run, and what else is promised in figures. See `python -m benchmarks --help`."""

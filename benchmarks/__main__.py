@@ -16,8 +16,9 @@ from benchmarks.clock import one_core, one_thread
 from benchmarks.peers import Peer
 from benchmarks.task import Task
 
-PARTS = ("speed", "queue", "startup", "readability", "memory")
+PARTS = ("speed", "queue", "startup", "readability", "memory", "batch")
 DEFAULT_PARTS = ("speed", "queue", "startup")
+MEASURE_PICTURES = {"speed", "queue", "readability"}  # the others make what they need
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,8 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one_thread()
     result: dict[str, Any] = {"machine": platform.machine(), "python": platform.python_version()}
     with tempfile.TemporaryDirectory() as folder:
-        paths = corpus.listed(places) if places else corpus.make(Path(folder), scale=options.scale)
-        if not paths:
+        needed = not MEASURE_PICTURES.isdisjoint(parts)
+        paths = [] if not needed else corpus.listed(places) if places else corpus.make(Path(folder), scale=options.scale)
+        if needed and not paths:
             print(f"no pictures in {', '.join(map(str, places))}", file=sys.stderr)
             return 2
         for part in parts:
@@ -52,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--peers", default="pillow,sharp", help="who is measured beside pixlane (default pillow,sharp)")
     parser.add_argument("--sharp", type=Path, metavar="FOLDER", help="the folder whose node_modules holds sharp")
     parser.add_argument("--scale", type=float, default=1.0, help="shrink the made corpus, for a quick try")
+    parser.add_argument("--files", type=int, default=20_000, help="of the large folder of the part batch (default 20000)")
     parser.add_argument("--json", metavar="FILE", help="write everything here as well")
     return parser
 
@@ -62,11 +65,11 @@ def _parts(options: argparse.Namespace) -> tuple[Sequence[str], list[Path]]:
     return [*named, *(options.only or [])] or DEFAULT_PARTS, [Path(place) for place in what]
 
 
-def _peers(options: argparse.Namespace) -> list[Peer]:
+def _peers(options: argparse.Namespace, without: str = "") -> list[Peer]:
     from benchmarks.peers.own import Pixlane
 
     peers: list[Peer] = [Pixlane()]
-    wanted = options.peers.split(",") if options.peers else []
+    wanted = set(options.peers.split(",")) - {without}
     if "pillow" in wanted:
         from benchmarks.peers.pillow import Pillow
 
@@ -81,8 +84,7 @@ def _peers(options: argparse.Namespace) -> list[Peer]:
     return peers
 
 
-def _with_peers(options: argparse.Namespace, call: Callable[[list[Peer]], dict[str, Any]]) -> dict[str, Any]:
-    peers = _peers(options)
+def _with_peers(peers: list[Peer], call: Callable[[list[Peer]], dict[str, Any]]) -> dict[str, Any]:
     try:
         return call(peers)
     finally:
@@ -97,15 +99,15 @@ def _speed(paths: list[Path], options: argparse.Namespace) -> tuple[dict[str, An
 
     pyvips.cache_set_max(0)  # the same source comes again and again: what counts is the work
     with one_core() as core:
-        result = _with_peers(options, lambda peers: speed.run(paths, peers, Task(), options.runs, options.clock))
+        result = _with_peers(_peers(options), lambda peers: speed.run(paths, peers, Task(), options.runs, options.clock))
     return {"core": core, **result}, speed.report(result)
 
 
 def _readability(paths: list[Path], options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     from benchmarks import readability
 
-    options.peers = ",".join(name for name in options.peers.split(",") if name != "pillow")
-    result = _with_peers(options, lambda peers: readability.run(paths, peers, Task()))
+    # Pillow walks the same ladder as sharp: only the time differs.
+    result = _with_peers(_peers(options, without="pillow"), lambda peers: readability.run(paths, peers, Task()))
     return result, readability.report(result)
 
 
@@ -130,12 +132,20 @@ def _memory(paths: list[Path], options: argparse.Namespace) -> tuple[dict[str, A
     return result, memory.report(result)
 
 
+def _batch(paths: list[Path], options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    from benchmarks import batch
+
+    result = batch.run(options.files)
+    return result, batch.report(result)
+
+
 RUN: dict[str, Callable[[list[Path], argparse.Namespace], tuple[dict[str, Any], str]]] = {
     "speed": _speed,
     "queue": _queue,
     "startup": _startup,
     "readability": _readability,
     "memory": _memory,
+    "batch": _batch,
 }
 
 if __name__ == "__main__":

@@ -17,12 +17,11 @@ class Pixlane:
         data = path.read_bytes()
         recipe = task.recipe()
 
-        def call() -> pixlane.Rendition:
+        def call() -> tuple[pixlane.Rendition, str]:
             rendition = pixlane.normalize(data, recipe)
-            assert rendition.data_url
-            return rendition
+            return rendition, rendition.data_url
 
-        sample, rendition = measure(call)
+        sample, (rendition, _) = measure(call)
         chosen = next(attempt for attempt in rendition.attempts if attempt.chosen)
         return sample, Outcome(
             rendition.width, rendition.height, chosen.encoder, chosen.quality, len(rendition.data), rendition.data

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import ExifTags, Image, ImageCms, ImageOps
 
-from benchmarks import corpus
+from benchmarks import batch, corpus
 from benchmarks.__main__ import main
 from benchmarks.clock import geometric_mean
 from benchmarks.peers import pillow
@@ -96,6 +96,12 @@ def test_ratios_are_geometric_means_over_the_files() -> None:
     ]
     assert ratios(files, ["other"], "wall") == {"other/pixlane": 4, "pixlane/decode": None, "pixlane/floor": 1.414}
     assert geometric_mean([]) is None
+
+
+def test_tiny_files_are_pictures_and_no_two_are_alike() -> None:
+    made = [batch.tiny_png(number) for number in (0, 1, 255, 256, 70_000)]
+    assert len(set(made)) == len(made)
+    assert all(Image.open(io.BytesIO(data)).convert("RGB").size == (8, 8) for data in made)
 
 
 def test_without_sharp_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
