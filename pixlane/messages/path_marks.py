@@ -24,7 +24,9 @@ KNOWN = TAKEN | {ext for row in formats.FORMATS.values() if row.image for ext in
 
 _EXTENSION = re.compile(r"\.([A-Za-z0-9]{2,5})(?![A-Za-z0-9_])")
 # What comes before the last place where a path can begin, greedily: found from the end in one step.
-_LAST_START = re.compile(r".*(?<![A-Za-z0-9_/\\.~\-%+&#?$)\]}])(?P<start>(?P<drive>[A-Za-z]:[\\/])|~?/)(?![\s/])", re.DOTALL)
+_LAST_START = re.compile(
+    r".*(?<![A-Za-z0-9_/\\.~\-%+&#?$)\]}])(?P<start>(?P<drive>[A-Za-z]:[\\/])|~?(?<!\b[A-Za-z]:)/)(?![\s/])", re.DOTALL
+)
 _SPACE = re.compile(r"(?<!\\)\s")
 _TOKEN_BREAK = re.compile(r".*[\s\"'<>()\[\]{}`,;|=!*]", re.DOTALL)
 _GOES_ON = re.compile(r"[/~]|[\\.\-+@%=&$][A-Za-z0-9_]")  # after an extension that is not the end
@@ -114,20 +116,18 @@ def paths_in(text: str, stretch: Stretch) -> Iterator[PathMark]:
 
 
 def _last_start(text: str, low: int, end: int) -> PathMark | None:
-    last: PathMark | None = None
     while found := _LAST_START.match(text, low, end):
         at, end = found.start("start"), found.end() - 1
         before = text[at - 1 : at]
-        letter = before.isalpha()
-        # A letter goes on: "and/or", "café/a.png". One of a script without spaces may not, "看/tmp/a.png", and may, "/照/a.png".
-        if letter and unicodedata.category(before) != "Lo":
+        # A letter goes on: "and/or", "café/a.png". One of a script without spaces does so only in a path: "看/tmp/a.png".
+        if before.isalpha() and (unicodedata.category(before) != "Lo" or text.rfind("/", _word_start(text, low, at), at) >= 0):
             continue
-        if last and _SPACE.search(text, at, last.start):
-            break
-        last = PathMark(at, [], drive=found["drive"] is not None)
-        if not letter:
-            break
-    return last
+        return PathMark(at, [], drive=found["drive"] is not None)
+    return None
+
+
+def _word_start(text: str, low: int, end: int) -> int:
+    return max(low, *(text.rfind(space, low, end) for space in " \t\n"))
 
 
 def token_start(text: str, low: int, end: int) -> int:
