@@ -16,11 +16,11 @@ def register(app: Celery, runner: Runner) -> None:
 
     @app.task(name=TASK, bind=True)
     def normalize(self: Task[Any, Any], job: dict[str, Any]) -> None:
-        runner.run(Message.from_dict(job), str(self.request.id))
+        runner.run([Message.from_dict(job)], str(self.request.id))
 
     @app.task(name=CHUNK_TASK, bind=True)
     def normalize_many(self: Task[Any, Any], jobs: list[dict[str, Any]]) -> None:
-        runner.run_chunk([Message.from_dict(job) for job in jobs], str(self.request.id))
+        runner.run([Message.from_dict(job) for job in jobs], str(self.request.id))
 
 
 def messages_of(arguments: dict[str, Any]) -> list[Message]:

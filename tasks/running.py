@@ -10,7 +10,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -44,22 +44,61 @@ RETRY_PAUSE_S: Final = 0.2
 log = logging.getLogger("pixlane.worker")
 
 
-class Runner:
-    """Runs jobs in one process. Its connections are made at the first use, so after the fork."""
+@dataclass
+class Line:
+    """The jobs of one message, in order. The next is claimed in the round trip that ends the one before."""
 
-    def __init__(self, servers: Servers, settings: Settings) -> None:
+    messages: Sequence[Message]
+    token: str
+    ends: float = field(default_factory=lambda: time.monotonic() + CHUNK_LIMIT_S)
+    turn: int = 0
+    claim: Claim | None = None
+
+    @property
+    def rest(self) -> Sequence[Message]:
+        return self.messages[self.turn + 1 :]
+
+    @property
+    def goes_on(self) -> bool:
+        return bool(self.rest) and time.monotonic() <= self.ends
+
+
+class Runner:
+    """Runs jobs in one process. Its connections are made at the first use, so after the fork.
+
+    Args:
+        worker: name of the worker that this process belongs to, in the list of those that are alive.
+    """
+
+    def __init__(self, servers: Servers, settings: Settings, worker: str) -> None:
         self.servers = servers
         self.settings = settings
         self.keys = Keys(settings.key_prefix)
+        self.worker = worker
 
-    def run(self, message: Message, token: str) -> str:
-        """Runs a job, and says how it went: ok, error, retry, spent, busy, gone, found or handed_back.
+    def run(self, messages: Sequence[Message], token: str) -> None:
+        """Runs the jobs of one message, each claimed just before it runs, so that a death is charged to the one that ran.
 
-        `token` names this run. Raises ServiceError when the store is gone for too long; the job is then due when its lease ends.
+        `token` names this run. What is left when they have taken too long is handed back, and goes on in messages of its own.
+        Raises ServiceError when the store is gone for too long; the jobs are then due when their leases end.
         """
-        job = message.job
-        began = time.monotonic()
-        claim = ledger.claimed(self._ask(self._ledger, [ledger.claim(self.keys, message, token, self.settings)])[0])
+        line = Line(messages, token)
+        for line.turn in range(len(messages)):
+            message = messages[line.turn]
+            claim = line.claim or ledger.claimed(self._ask(self._ledger, [self._claim(line, message, line.rest)])[0])
+            line.claim = None
+            began = time.monotonic()
+            outcome = self._run(message.job, claim, line)
+            took_ms = (time.monotonic() - began) * 1000
+            if claim.status == "ok":
+                log.info("%s: %s after %.0f ms, start %d", message.job.key, outcome, took_ms, claim.starts)
+            if line.rest and line.claim is None and not line.goes_on:
+                self._ask(self._ledger, [ledger.release(self.keys, late.job.key, "") for late in line.rest])
+                log.info("%d images of a chunk handed back after %g s", len(line.rest), CHUNK_LIMIT_S)
+                return
+
+    def _run(self, job: Job, claim: Claim, line: Line) -> str:
+        """Runs a job, and says how it went: ok, error, retry, spent, busy, gone, found or handed_back."""
         if claim.status in ("gone", "busy"):
             return claim.status
         if claim.status == "spent":
@@ -74,32 +113,18 @@ class Runner:
         except ServiceError:
             raise
         except PixlaneError as error:
-            outcome = self._fail(job, token, error)
+            return self._fail(job, line.token, error)
         except MemoryError:
             limit = self.settings.max_child_bytes
-            outcome = self._fail(job, token, OutOfMemory(f"the image needs more than {limit:,} bytes", limit=limit))
+            return self._fail(job, line.token, OutOfMemory(f"the image needs more than {limit:,} bytes", limit=limit))
         except Exception as error:
             log.exception("%s: a fault in the pipeline", job.key)
-            outcome = self._fail(job, token, Crashed(f"a fault of the pipeline: {type(error).__name__}: {error}"))
-        else:
-            self._end(job, results.put(self.keys, job.sha256, job.fingerprint, rendition, self.settings))
-            outcome = "ok"
-        log.info("%s: %s after %.0f ms, start %d", job.key, outcome, (time.monotonic() - began) * 1000, claim.starts)
-        return outcome
+            return self._fail(job, line.token, Crashed(f"a fault of the pipeline: {type(error).__name__}: {error}"))
+        self._end(job, results.put(self.keys, job.sha256, job.fingerprint, rendition, self.settings), line=line)
+        return "ok"
 
-    def run_chunk(self, messages: Sequence[Message], token: str) -> None:
-        """Runs several, each claimed just before it runs, so that a death is charged to the one that ran.
-
-        What is left when the chunk has taken too long is handed back, and goes on in messages of its own.
-        """
-        ends = time.monotonic() + CHUNK_LIMIT_S
-        for number, message in enumerate(messages):
-            if time.monotonic() > ends:
-                rest = [ledger.release(self.keys, late.job.key, "") for late in messages[number:]]
-                self._ask(self._ledger, rest)
-                log.info("%d images of a chunk handed back after %g s", len(rest), CHUNK_LIMIT_S)
-                return
-            self.run(message, token)
+    def _claim(self, line: Line, message: Message, others: Sequence[Message] = ()) -> Command:
+        return ledger.claim(self.keys, message, line.token, self.settings, self.worker, others)
 
     def put_aside(self, job: Job, claim: Claim, reason: str = "") -> None:
         """The verdict: remembered, with the source kept for a later retry."""
@@ -175,16 +200,28 @@ class Runner:
     def _is_done(self, job: Job) -> bool:
         return bool(self._ask(self._cache, results.exists(self.keys, job.sha256, job.fingerprint))[0] == 2)
 
-    def _end(self, job: Job, stored: list[Command], error: PixlaneError | None = None, *, keep_source: bool = False) -> None:
-        """Result, then record: in one round trip where one server holds both."""
-        close = ledger.close(self.keys, job, self.settings, error, keep_source=keep_source)
+    def _end(
+        self,
+        job: Job,
+        stored: list[Command],
+        error: PixlaneError | None = None,
+        *,
+        keep_source: bool = False,
+        line: Line | None = None,
+    ) -> None:
+        """Result, then record, then the claim of what is next in line: in one round trip where one server holds all."""
+        commands = [ledger.close(self.keys, job, self.settings, error, keep_source=keep_source)]
+        if line is not None and line.goes_on:
+            commands.append(self._claim(line, line.rest[0]))
         if self._cache is self._ledger:
-            reply = self._ask(self._ledger, [*stored, close], atomic=bool(stored))[-1]
+            replies = self._ask(self._ledger, [*stored, *commands], atomic=bool(stored))[len(stored) :]
         else:
             if stored:
                 self._ask(self._cache, stored)
-            reply = self._ask(self._ledger, [close])[0]
-        if ledger.was_forgotten(reply):
+            replies = self._ask(self._ledger, commands)
+        if line is not None and len(replies) == 2:
+            line.claim = ledger.claimed(replies[1])
+        if ledger.was_forgotten(replies[0]):
             self._ask(self._cache, results.delete(self.keys, job.sha256, job.fingerprint))
 
     def _ask(self, server: Server, commands: Sequence[Command], *, atomic: bool = False) -> list[Any]:
@@ -201,7 +238,7 @@ class Runner:
 
     @cached_property
     def _cache(self) -> Server:
-        if self.servers.cache == self.servers.ledger:
+        if self.servers.one_for_results:
             return self._ledger
         return Server(self.servers.cache, self.settings.store_timeout_s)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ from pixlane.store.servers import Servers
 from tasks.running import Runner
 from worker.crashes import Crashes
 from worker.limits import limit_child, prepare_environment
-from worker.sweeper import Sweeper
+from worker.sweeper import Sweeper, name_of_this_process
 
 
 def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> int:
@@ -35,9 +34,9 @@ def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> in
     for chatty in ("celery.worker.strategy", "celery.app.trace"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     servers = Servers.of(settings)
-    name = f"{socket.gethostname()}:{os.getpid()}"
+    name = name_of_this_process()
     app = make_app(servers, settings)
-    tasks.register(app, Runner(servers, settings))
+    tasks.register(app, Runner(servers, settings, name))
     sweeper = Sweeper(name, queues, servers, settings)
     crashes = Crashes(sweeper.report)
 

@@ -7,7 +7,9 @@ outages of the store: what it could not say waits for the next turn.
 from __future__ import annotations
 
 import logging
+import os
 import queue
+import socket
 import threading
 from collections.abc import Sequence
 from typing import Final
@@ -44,7 +46,7 @@ class Sweeper:
         self._keys = Keys(settings.key_prefix)
         self._ledger = Server(servers.ledger, settings.store_timeout_s)
         self._publisher = Publisher(servers, settings)
-        self._runner = Runner(servers, settings)
+        self._runner = Runner(servers, settings, name)
         self._deaths: queue.SimpleQueue[Death] = queue.SimpleQueue()
         self._bell = threading.Event()
         self._ending = False
@@ -86,12 +88,15 @@ class Sweeper:
 
     def _turn(self) -> None:
         self._report_deaths()
+        dead: Sequence[str] = ()
         if self._up_since_ms is None:
-            seconds, micros = self._ledger.run([("TIME",)])[0]
+            (seconds, micros), names = self._ledger.run([("TIME",), ("ZRANGE", self._keys.workers, 0, -1)])
             self._up_since_ms = int(seconds) * 1000 + int(micros) // 1000
+            dead = [name for name in map(bytes.decode, names) if is_dead(name)]
         more = True
         while more and not self._ending:
-            command = ledger.sweep(self._keys, self._name, self._queues, self._up_since_ms, self._settings)
+            command = ledger.sweep(self._keys, self._name, self._queues, self._up_since_ms, self._settings, dead)
+            dead = ()
             sweep = ledger.swept(self._ledger.run([command])[0])
             for key in sweep.malformed:
                 log.error("%s: nobody can read this record", key)
@@ -126,3 +131,25 @@ class Sweeper:
             log.warning("could not leave the list of workers: %s", error.message)
         self._ledger.close()
         self._publisher.close()
+
+
+def name_of_this_process() -> str:
+    """HOST:PID, the name of a worker in the list of those that are alive."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def is_dead(name: str) -> bool:
+    """True when the worker of that name ran on this machine and its process is gone.
+
+    In containers that share a host name it may be wrong: then a job is run twice, and the worker is back in the list at once.
+    """
+    host, _, pid = name.rpartition(":")
+    if host != socket.gethostname() or not pid.isdigit():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

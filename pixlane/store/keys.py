@@ -14,7 +14,7 @@
                                      server TIME
     pixlane:queues                   hash: per queue, when it was last   worker -> sweeper
                                      claimed from and how far
-    pixlane:workers                  zset: worker name by when it was    worker -> health
+    pixlane:workers                  zset: worker name by when it was    worker -> health, sweeper
                                      last alive, ms of server TIME
     pixlane:outcome:<key>            JSON error of a job that ended      worker -> client
                                      with one that is not remembered;

@@ -8,6 +8,7 @@ record, acknowledgement.
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,6 +41,12 @@ WATERMARK_SLACK_S = 5.0
 
 WORKER_GONE_S = 600.0
 """A worker that has not swept for this long is struck off the list of workers, seconds."""
+
+MISSED_SWEEPS = 3
+"""A worker that missed so many sweeps, and the margin of a lease, counts as dead."""
+
+HOLD_MARGIN_S = 10.0
+"""The rest of a chunk is held for its worker for the longest run and so much more, seconds."""
 
 HAND_BACK_DELAY_S = 5.0
 """A job that this worker cannot do is due again after this, seconds."""
@@ -156,14 +163,27 @@ class Claim:
     source: bytes | None = field(default=None, repr=False)
 
 
-def claim(keys: Keys, message: Message, token: str, settings: Settings) -> Command:
+def claim(
+    keys: Keys, message: Message, token: str, settings: Settings, worker: str = "", others: Sequence[Message] = ()
+) -> Command:
+    """Takes the lease for a run of this worker; the `others` of the same message are held for it until their turn.
+
+    The command may be sent again when its answer was lost: it has a mark of its own.
+    """
     key = message.job.key
-    lease_ms = _ms(settings.hard_timeout_s + settings.lease_margin_s)
+    lease_ms, held_ms = _ms(settings.hard_timeout_s + settings.lease_margin_s), _ms(settings.hard_timeout_s + HOLD_MARGIN_S)
+    named = [keys.job(key), keys.open, keys.queues, keys.source(message.job.sha256)]
+    call = [worker, patience_ms(settings), uuid.uuid4().hex, held_ms]
     return scripts.call(
         "claim",
-        [keys.job(key), keys.open, keys.queues, keys.source(message.job.sha256)],
-        [key, token, lease_ms, message.queue, message.sent_at, MAX_STARTS, MAX_CRASHES],
+        [*named, *(keys.job(other.job.key) for other in others)],
+        [key, token, lease_ms, message.queue, message.sent_at, MAX_STARTS, MAX_CRASHES, *call, *(o.job.key for o in others)],
     )
+
+
+def patience_ms(settings: Settings) -> int:
+    """A worker that has not swept for so long is dead, or stands still: its jobs go to others."""
+    return _ms(MISSED_SWEEPS * settings.sweep_interval_s + settings.lease_margin_s)
 
 
 def claimed(reply: Sequence[Any]) -> Claim:
@@ -203,8 +223,10 @@ def crashed(reply: Sequence[Any]) -> tuple[str, int]:
     return reply[0].decode(), int(reply[1])
 
 
-def sweep(keys: Keys, worker: str, queues: Iterable[str], up_since_ms: int, settings: Settings) -> Command:
-    """Says that this worker is alive, and takes what is overdue."""
+def sweep(
+    keys: Keys, worker: str, queues: Sequence[str], up_since_ms: int, settings: Settings, dead: Sequence[str] = ()
+) -> Command:
+    """Says that this worker is alive, and takes what is overdue, and what the workers had that are known to be `dead`."""
     return scripts.call(
         "sweep",
         [keys.open, keys.queues, keys.workers],
@@ -217,7 +239,10 @@ def sweep(keys: Keys, worker: str, queues: Iterable[str], up_since_ms: int, sett
             up_since_ms,
             worker,
             _ms(WORKER_GONE_S),
+            patience_ms(settings),
+            len(queues),
             *queues,
+            *dead,
         ],
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,8 +45,8 @@ class Book:
         assert message is not None
         return message
 
-    def claim(self, message: Message, token: str = "t1") -> Claim:
-        return ledger.claimed(self._run(ledger.claim(KEYS, message, token, self.settings)))
+    def claim(self, message: Message, token: str = "t1", **options: Any) -> Claim:
+        return ledger.claimed(self._run(ledger.claim(KEYS, message, token, self.settings, **options)))
 
     def close(self, job: Job = JOB, **options: Any) -> list[int]:
         reply: list[int] = self._run(ledger.close(KEYS, job, self.settings, **options))
@@ -64,8 +64,11 @@ class Book:
     def crash(self, token: str, job: Job = JOB) -> tuple[str, int]:
         return ledger.crashed(self._run(ledger.crash(KEYS, job.key, token)))
 
-    def sweep(self, queues: tuple[str, ...] = ("interactive", "batch"), up_since_ms: int = 0) -> Sweep:
-        return ledger.swept(self._run(ledger.sweep(KEYS, "w", queues, up_since_ms, self.settings)))
+    def sweep(self, queues: tuple[str, ...] = ("interactive", "batch"), up_since_ms: int = 0, dead: Sequence[str] = ()) -> Sweep:
+        return ledger.swept(self._run(ledger.sweep(KEYS, "w", queues, up_since_ms, self.settings, dead)))
+
+    def is_seen(self, worker: str, ago_s: float = 0.0) -> None:
+        self.redis.zadd(KEYS.workers, {worker: self.now() - ago_s * 1000})
 
     def let_lease_end(self) -> None:
         self.redis.hset(KEYS.job(JOB.key), "lease_until", self.now() - 1)
@@ -189,6 +192,87 @@ def test_a_lease_that_ran_out_is_sent_again_and_a_live_one_is_not(book: Book) ->
     assert book.sweep().messages == []
     book.let_lease_end()
     assert [message.queue for message in book.sweep().messages] == ["batch"]
+
+
+LONG_AGO_S = 100.0
+OTHER = Job.of("b" * 64, Recipe())
+
+
+def test_the_jobs_of_a_dead_worker_are_sent_again_long_before_their_leases_end(book: Book) -> None:
+    book.sweep()
+    book.claim(book.send(), worker="other")
+    book.make_overdue()
+    book.is_seen("other")
+    assert book.sweep().messages == [], "it lives"
+    book.make_overdue()
+    book.is_seen("other", LONG_AGO_S)
+    assert [message.job for message in book.sweep().messages] == [JOB]
+
+
+def test_a_running_job_is_looked_at_before_its_lease_ends(book: Book) -> None:
+    book.claim(book.send(), worker="other")
+    looked_at = book.redis.zscore(KEYS.open, JOB.key)
+    assert book.now() < looked_at < int(book.redis.hget(KEYS.job(JOB.key), "lease_until"))
+
+
+@pytest.mark.parametrize("own_sweep", ["none", "long ago", "in the future"])
+def test_a_worker_that_was_away_itself_does_not_judge_others(book: Book, own_sweep: str) -> None:
+    """The server was away, or its clock was set: nobody has swept for long, and everybody lives."""
+    if own_sweep != "none":
+        book.is_seen("w", LONG_AGO_S if own_sweep == "long ago" else -LONG_AGO_S)
+    book.claim(book.send(), worker="other")
+    book.is_seen("other", LONG_AGO_S)
+    book.make_overdue()
+    assert book.sweep().messages == []
+
+
+def test_the_jobs_of_a_worker_known_to_be_dead_are_sent_by_the_first_sweep(book: Book) -> None:
+    book.is_seen("other")
+    book.claim(book.send(), worker="other")
+    book.claim(book.send(OTHER), worker="third")
+    book.is_seen("third")
+    assert [message.job for message in book.sweep(dead=["other"]).messages] == [JOB]
+    assert b"other" not in book.redis.zrange(KEYS.workers, 0, -1)
+
+
+def test_a_job_given_back_with_a_delay_keeps_it_though_a_worker_is_known_to_be_dead(book: Book) -> None:
+    book.claim(book.send(), "t1", worker="other")
+    book.release("t1", delay_s=1.0)
+    assert book.sweep(dead=["third"]).messages == []
+
+
+def test_the_rest_of_a_chunk_waits_for_its_worker_and_is_sent_when_that_is_dead(book: Book) -> None:
+    book.sweep()
+    message, other = book.send(), book.send(OTHER)
+    book.claim(message, worker="other", others=[other])
+    book.is_seen("other")
+    book.make_overdue(OTHER)
+    assert book.sweep(up_since_ms=book.now() - 60_000).messages == []
+    book.make_overdue(OTHER)
+    book.is_seen("other", LONG_AGO_S)
+    assert [sent.job for sent in book.sweep().messages] == [OTHER]
+    assert book.claim(other).starts == 1, "it was never started"
+
+
+def test_the_rest_of_a_chunk_leaves_a_job_that_runs_elsewhere_alone(book: Book) -> None:
+    message, other = book.send(), book.send(OTHER)
+    book.claim(other, "t2", worker="third")
+    book.claim(message, "t1", worker="other", others=[other])
+    assert book.crash("t2", OTHER) == ("retry", 1), "still the run of the third"
+
+
+def test_a_claim_whose_answer_was_lost_may_be_sent_again(book: Book) -> None:
+    message = book.send()
+    command = ledger.claim(KEYS, message, "t1", book.settings)
+    assert [ledger.claimed(book._run(command)).starts for _ in range(2)] == [1, 1]
+    assert book.claim(message, "t1").status == "busy", "another call of the same message"
+
+
+def test_a_deadline_from_before_the_clock_was_set_back_comes_nearer(book: Book) -> None:
+    book.send()
+    book.redis.zadd(KEYS.open, {JOB.key: book.now() + 86_400_000})
+    book.sweep()
+    assert book.redis.zscore(KEYS.open, JOB.key) < book.now() + 60_000
 
 
 def test_a_job_that_waits_in_a_long_queue_is_not_multiplied(book: Book) -> None:

@@ -121,3 +121,36 @@ def test_what_a_producer_submitted_is_done_though_it_left_and_workers_are_killed
     assert killer.kills >= 4
     assert [name for name in valkey.redis.keys("*") if b":err:" in name] == [], "none was put aside by mistake"
     print(f"{killer.kills} kills, done after {time.monotonic() - began:.1f} s")
+
+
+def test_what_a_killed_worker_had_goes_on_long_before_its_leases_end(
+    start_worker: Any, valkey: Valkey, quick: Settings, tmp_path: Path
+) -> None:
+    """A chunk and a single image, with a hard limit that is longer than this test waits."""
+    patient = {"hard_timeout_s": 300.0, "soft_timeout_s": 280.0, "resend_after_s": 300.0}
+    worker = start_worker(concurrency=2, **patient)
+    with Client(valkey.url, settings=quick) as client:
+        large = client.submit(picture(1, size=(9000, 9000)), queue="interactive")
+        small = client.map([picture(number) for number in range(2, 200)])
+        answers = [next(small)]
+        worker.kill()
+        start_worker(concurrency=2, **patient)
+        answers += list(small)
+        assert large.result(LIMIT_S).width > 0
+    assert [answer for _, answer in answers if not isinstance(answer, Rendition)] == []
+
+
+def test_a_worker_that_stands_still_and_goes_on_later_does_no_harm(start_worker: Any, valkey: Valkey, quick: Settings) -> None:
+    stopped = start_worker(concurrency=1)
+    with Client(valkey.url, settings=quick) as client:
+        jobs = [client.submit(picture(number, size=(1500, 1500)), queue="batch") for number in range(12)]
+        jobs[0].result(LIMIT_S)
+        os.killpg(stopped.process.pid, signal.SIGSTOP)
+        start_worker(concurrency=1)
+        results = [job.result(LIMIT_S) for job in jobs]
+        os.killpg(stopped.process.pid, signal.SIGCONT)
+        wait_until(lambda: valkey.redis.zcard(KEYS.open) == 0, "no job is open")
+        again = client.submit(picture(999)).result(LIMIT_S)
+    assert {result.width for result in results} == {1500}
+    assert again.width == 40
+    assert [name for name in valkey.redis.keys("*") if b":err:" in name] == []

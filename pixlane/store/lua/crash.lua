@@ -17,7 +17,7 @@ if record[3] == ARGV[2] then
 elseif record[2] and tonumber(record[2]) > now then
   return {'none', crashes}
 end
-redis.call('HDEL', KEYS[1], 'lease_until', 'lease_by')
+redis.call('HDEL', KEYS[1], 'lease_until', 'lease_by', 'lease_call', 'held_until', 'worker')
 redis.call('HSET', KEYS[1], 'due', 1)
 redis.call('ZADD', KEYS[2], now, ARGV[1])
 return {fate, crashes}

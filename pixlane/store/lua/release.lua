@@ -11,7 +11,7 @@ end
 if record[2] and tonumber(record[2]) > now and record[3] ~= ARGV[2] then
   return 0
 end
-redis.call('HDEL', KEYS[1], 'lease_until', 'lease_by')
+redis.call('HDEL', KEYS[1], 'lease_until', 'lease_by', 'lease_call', 'held_until', 'worker')
 redis.call('HSET', KEYS[1], 'due', 1)
 redis.call('ZADD', KEYS[2], now + ARGV[3], ARGV[1])
 return 1
