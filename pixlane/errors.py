@@ -28,6 +28,12 @@ class PixlaneError(Exception):
     retryable: bool = False
     cacheable: bool = False
 
+    def __init_subclass__(cls, *, code: str = "", retryable: bool | None = None, cacheable: bool | None = None) -> None:
+        """What a kind does not say it has from its base."""
+        cls.code = code or cls.code
+        cls.retryable = cls.retryable if retryable is None else retryable
+        cls.cacheable = cls.cacheable if cacheable is None else cacheable
+
     def __init__(self, message: str, *, limit: Any = None, actual: Any = None, **details: Any) -> None:
         super().__init__(message)
         self.message = message
@@ -74,260 +80,175 @@ def _revive(record: dict[str, Any]) -> PixlaneError:
 # What the caller asked for -------------------------------------------------------------------------------------------
 
 
-class InvalidArgument(PixlaneError):
+class InvalidArgument(PixlaneError, code="invalid_argument"):
     """An argument, option or setting is not of its form."""
 
-    code = "invalid_argument"
 
-
-class InvalidRecipe(InvalidArgument):
+class InvalidRecipe(InvalidArgument, code="invalid_recipe", cacheable=True):
     """A field of the recipe is unknown or out of its bounds."""
 
-    code = "invalid_recipe"
-    cacheable = True
 
-
-class UnknownProfile(InvalidArgument):
+class UnknownProfile(InvalidArgument, code="unknown_profile"):
     """No provider profile has that name."""
 
-    code = "unknown_profile"
 
-
-class RegionOutOfRange(PixlaneError):
+class RegionOutOfRange(PixlaneError, code="region_out_of_range", cacheable=True):
     """The region does not lie inside the upright source."""
 
-    code = "region_out_of_range"
-    cacheable = True
 
-
-class PageOutOfRange(PixlaneError):
+class PageOutOfRange(PixlaneError, code="page_out_of_range", cacheable=True):
     """The source has fewer frames, pages or images than `page` asks for."""
-
-    code = "page_out_of_range"
-    cacheable = True
 
 
 # The source --------------------------------------------------------------------------------------------------------------
 
 
-class SourceError(PixlaneError):
+class SourceError(PixlaneError, code="source_error", cacheable=True):
     """Something about the bytes that came in; the same bytes give the same error."""
 
-    code = "source_error"
-    cacheable = True
 
-
-class EmptyInput(SourceError):
+class EmptyInput(SourceError, code="empty_input"):
     """There are no bytes."""
 
-    code = "empty_input"
 
-
-class NotAnImage(SourceError):
+class NotAnImage(SourceError, code="not_an_image"):
     """The bytes are something else: text, HTML, an archive, a program ..."""
 
-    code = "not_an_image"
 
-
-class UnsupportedFormat(SourceError):
+class UnsupportedFormat(SourceError, code="unsupported_format"):
     """The bytes are an image of a kind that pixlane names but does not decode."""
 
-    code = "unsupported_format"
 
-
-class SourceTooLarge(SourceError):
+class SourceTooLarge(SourceError, code="source_too_large"):
     """The source, or what it inflates to, has more bytes than allowed."""
 
-    code = "source_too_large"
 
-
-class TooManyPixels(SourceError):
+class TooManyPixels(SourceError, code="too_many_pixels"):
     """The header promises more pixels than allowed; nothing was decoded."""
 
-    code = "too_many_pixels"
 
-
-class TooLargeToDecode(SourceError):
+class TooLargeToDecode(SourceError, code="too_large_to_decode"):
     """Decoding would take more memory than allowed, by the estimate from the header; nothing was decoded."""
 
-    code = "too_large_to_decode"
 
-
-class TooManyFrames(SourceError):
+class TooManyFrames(SourceError, code="too_many_frames"):
     """The source holds more frames or pages than allowed."""
 
-    code = "too_many_frames"
 
-
-class InvalidDimensions(SourceError):
+class InvalidDimensions(SourceError, code="invalid_dimensions"):
     """A side is zero, negative or beyond what the format can mean."""
 
-    code = "invalid_dimensions"
 
-
-class TruncatedInput(SourceError):
+class TruncatedInput(SourceError, code="truncated_input"):
     """Picture data is missing at the end; `decoded_fraction` says how much is there, None where the codec cannot tell."""
 
-    code = "truncated_input"
 
-
-class CorruptInput(SourceError):
+class CorruptInput(SourceError, code="corrupt_input"):
     """The picture data is damaged beyond what a browser would show."""
 
-    code = "corrupt_input"
 
-
-class EncryptedInput(SourceError):
+class EncryptedInput(SourceError, code="encrypted_input"):
     """The document wants a password."""
 
-    code = "encrypted_input"
 
-
-class UnsafeSvg(SourceError):
+class UnsafeSvg(SourceError, code="unsafe_svg"):
     """The SVG asks for more than the sanitizer lets through: depth, elements, references, size, entities."""
 
-    code = "unsafe_svg"
 
-
-class RenderFailed(SourceError):
+class RenderFailed(SourceError, code="render_failed"):
     """No rasterizer could draw the document."""
 
-    code = "render_failed"
 
-
-class TargetUnreachable(SourceError):
+class TargetUnreachable(SourceError, code="target_unreachable"):
     """No candidate of the ladder meets every limit of the recipe; `smallest_bytes` names the nearest one."""
-
-    code = "target_unreachable"
 
 
 # Where the source was named ------------------------------------------------------------------------------------------------
 
 
-class SourceUnreadable(PixlaneError):
+class SourceUnreadable(PixlaneError, code="source_unreadable"):
     """The file could not be read."""
 
-    code = "source_unreadable"
 
-
-class SourceMissing(SourceUnreadable):
+class SourceMissing(SourceUnreadable, code="source_missing"):
     """The file, or the stored source, is not there."""
 
-    code = "source_missing"
 
-
-class NotAFile(SourceUnreadable):
+class NotAFile(SourceUnreadable, code="not_a_file"):
     """The path names a folder, a device, a pipe or a socket."""
 
-    code = "not_a_file"
 
-
-class PathNotAllowed(SourceUnreadable):
+class PathNotAllowed(SourceUnreadable, code="path_not_allowed"):
     """The worker may not read there: the path lies outside its allowed roots."""
 
-    code = "path_not_allowed"
 
-
-class SourceChanged(PixlaneError):
+class SourceChanged(PixlaneError, code="source_changed"):
     """The bytes that were read have another SHA-256 than the job names."""
 
-    code = "source_changed"
 
-
-class OutputUnwritable(PixlaneError):
+class OutputUnwritable(PixlaneError, code="output_unwritable"):
     """A result could not be written: full disk, missing rights."""
-
-    code = "output_unwritable"
 
 
 # What a request may carry --------------------------------------------------------------------------------------------------
 
 
-class ImageBudgetExceeded(PixlaneError):
+class ImageBudgetExceeded(PixlaneError, code="image_budget_exceeded"):
     """An image that the request needs does not fit into what a request may carry; nothing was sent."""
 
-    code = "image_budget_exceeded"
 
-
-class ImageInputUnsupported(PixlaneError):
+class ImageInputUnsupported(PixlaneError, code="image_input_unsupported"):
     """The request needs images and no route is left whose model can see; nothing was sent."""
-
-    code = "image_input_unsupported"
 
 
 # Engines and limits of a run ---------------------------------------------------------------------------------------------------
 
 
-class EngineMissing(PixlaneError):
+class EngineMissing(PixlaneError, code="engine_missing"):
     """The package that decodes this format is not installed; the message names it."""
 
-    code = "engine_missing"
 
-
-class EngineAfterFork(PixlaneError):
+class EngineAfterFork(PixlaneError, code="engine_after_fork"):
     """libvips ran before this process was forked and would hang here; fork first or use spawn."""
 
-    code = "engine_after_fork"
 
-
-class DeadlineExceeded(PixlaneError):
+class DeadlineExceeded(PixlaneError, code="timeout", retryable=True):
     """The image took longer than allowed."""
 
-    code = "timeout"
-    retryable = True
 
-
-class OutOfMemory(PixlaneError):
+class OutOfMemory(PixlaneError, code="out_of_memory", retryable=True):
     """The estimate or the run passed the memory allowed for one image."""
 
-    code = "out_of_memory"
-    retryable = True
 
-
-class Crashed(PixlaneError):
+class Crashed(PixlaneError, code="crashed"):
     """The process that ran this image died each time; the job is put aside with its source."""
-
-    code = "crashed"
 
 
 # The service -------------------------------------------------------------------------------------------------------------
 
 
-class ServiceError(PixlaneError):
+class ServiceError(PixlaneError, code="service_error", retryable=True):
     """The service could not answer; the job itself may be fine."""
 
-    code = "service_error"
-    retryable = True
 
-
-class StoreUnavailable(ServiceError):
+class StoreUnavailable(ServiceError, code="store_unavailable"):
     """Redis refused, hung or failed within the deadline of the call."""
 
-    code = "store_unavailable"
 
-
-class StoreFull(ServiceError):
+class StoreFull(ServiceError, code="store_full"):
     """Redis is out of memory."""
 
-    code = "store_full"
 
-
-class ServiceUnavailable(ServiceError):
+class ServiceUnavailable(ServiceError, code="service_unavailable"):
     """There is no service to use and none could be started."""
 
-    code = "service_unavailable"
 
-
-class ResultTimeout(ServiceError):
+class ResultTimeout(ServiceError, code="result_timeout"):
     """The waiter's own time ran out; the job goes on."""
 
-    code = "result_timeout"
 
-
-class JobLost(ServiceError):
+class JobLost(ServiceError, code="job_lost"):
     """Neither result nor record is there; submit again."""
-
-    code = "job_lost"
 
 
 def _walk(kind: type[PixlaneError]) -> list[type[PixlaneError]]:
