@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from pixlane import errors, formats, profiles, rendition, settings
+from pixlane.messages import config, refs
 from pixlane.cli import exits
 from pixlane.store import keys
 
@@ -81,6 +82,22 @@ def of_named_formats() -> str:
     return _table(("format", "type", "what to do"), rows)
 
 
+def of_ignored() -> str:
+    return _table(("reason", "meaning"), [(f"`{reason}`", meaning) for reason, meaning in refs.REASONS.items()])
+
+
+def of_config() -> str:
+    knobs = {knob.name: knob for knob in dataclasses.fields(settings.Settings)}
+    rows = []
+    for key, knob in config.KEYS.items():
+        default = knobs[knob].default
+        shown = _number(default) if isinstance(default, int) else default or "(empty)"
+        rows.append((f"`{key}`", f"`{settings.environment_name(knob)}`", shown))
+    rows.append(("`providers.<name>.models.<model>.supports_vision`", "", "(empty)"))
+    rows.append(("`providers.<name>.base_url`", "", "(empty)"))
+    return _table(("key", "variable", "default"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "settings": of_settings,
     "errors": of_errors,
@@ -90,6 +107,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "keys": of_keys,
     "formats": of_formats,
     "named_formats": of_named_formats,
+    "ignored": of_ignored,
+    "config": of_config,
 }
 
 

@@ -138,6 +138,13 @@ def load_config(
     return Config(arguments, environment, config_file.read(chosen, required=required), chosen)
 
 
+def number(config: Mapping[str, Any] | None, key: str) -> int:
+    """The whole number of a key, out of a plain mapping too; what is none there gives the default, which the environment sets."""
+    raw = look_up(config or {}, split(key))
+    entry = _judged(key, raw, "file", "") if raw is not None else None
+    return int(entry.value if entry and not entry.problem else getattr(settings.current(), KEYS[key]))
+
+
 def file_in_force(path: str | None = None, environ: Mapping[str, str] | None = None) -> tuple[str, bool]:
     """The path of the file, and whether somebody named it."""
     named = path or settings.given(os.environ if environ is None else environ).get("config")

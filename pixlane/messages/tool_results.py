@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pixlane import formats
+from pixlane import formats, profiles
 from pixlane.messages import wires
 from pixlane.messages.budgets import CallBudget
+from pixlane.messages.config import number
 from pixlane.messages.describing import Describe
 from pixlane.messages.media import MediaFolder
 from pixlane.messages.parts import About, one_line
@@ -178,9 +179,20 @@ async def from_capture_async(
     return await asyncio.to_thread(from_capture, data, gate, recipe, on_this_loop(describe), **options)
 
 
-def tool_recipe() -> Recipe:
-    """What a tool's image has to satisfy: the embed budget and the usual ceiling, since it rides along in every later request."""
-    return Recipe(shrink="fine")
+def tool_recipe(config: Mapping[str, Any] | None = None, profile: str | None = None) -> Recipe:
+    """What a tool's image has to satisfy: the embed budget and the usual ceiling, since it rides along in every later request.
+
+    Args:
+        config: an agent's; its `vision.embed_target_bytes` is the budget. None: the setting.
+        profile: of the receiver, whose own limits narrow it.
+
+    Raises UnknownProfile.
+    """
+    target = number(config, "vision.embed_target_bytes")
+    if profile is None:
+        return Recipe(target_bytes=target, shrink="fine")
+    own = profiles.get(profile).max_data_url_chars
+    return Recipe.for_profile(profile, target_bytes=target if own is None else min(target, own), shrink="fine")
 
 
 def shown(shots: list[Shot], sentences: Sentences) -> tuple[tuple[ToolImage, ...], str]:
