@@ -15,13 +15,12 @@ from pixlane.errors import PixlaneError, ServiceUnavailable, StoreUnavailable
 from pixlane.settings import Settings
 from pixlane.store.connect import Server
 from pixlane.store.keys import Keys
-from pixlane.store.servers import Servers, redis_url, shown
+from pixlane.store.servers import Servers, is_redis, redis_url, shown
 
 # A worker is alive when it was seen within that many of its sweeps, at least within so many seconds.
 ALIVE_SWEEPS = 5
 ALIVE_AT_LEAST_S = 10.0
 
-_REDIS_SCHEMES = ("redis", "rediss", "unix", "redis+socket")
 _BROKER_PORTS = {"amqp": 5672, "pyamqp": 5672, "amqps": 5671}
 
 
@@ -116,7 +115,7 @@ def look(found: Found, settings: Settings, host: str | None = None) -> Health:
 def _ping(name: str, url: str, timeout_s: float) -> Role:
     begin = time.perf_counter()
     try:
-        if urlsplit(url).scheme in _REDIS_SCHEMES:
+        if is_redis(url):
             _run(redis_url(url), timeout_s, [("PING",)])
         else:
             _connect(url, timeout_s)
@@ -131,7 +130,7 @@ def _connect(url: str, timeout_s: float) -> None:
     try:
         with socket.create_connection((parts.hostname, parts.port or _BROKER_PORTS.get(parts.scheme, 0)), timeout_s):
             return
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a port that is no number is a ValueError
         raise StoreUnavailable(f"the broker at {shown(url)} cannot be reached: {error}", server=shown(url)) from error
 
 

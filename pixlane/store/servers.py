@@ -42,17 +42,20 @@ class Servers:
         ledger = url or settings.redis_url
         if not ledger:
             raise InvalidArgument("no Redis is named: set PIXLANE_REDIS_URL or give an address")
-        return cls(redis_url(ledger), settings.broker_url or ledger, redis_url(settings.cache_url or ledger))
+        broker = settings.broker_url or ledger
+        if not _parts(broker).scheme:
+            raise InvalidArgument(f"a broker's address starts with its kind, as redis:// or amqp://; got {shown(broker)}")
+        return cls(redis_url(ledger), broker, redis_url(settings.cache_url or ledger))
 
 
 def is_redis(url: str) -> bool:
     """Whether the address names a Redis at all; a broker may be something else."""
-    return urlsplit(url).scheme in _REDIS_SCHEMES
+    return _parts(url).scheme in _REDIS_SCHEMES
 
 
 def redis_url(url: str) -> str:
     """The address as redis-py takes it. Raises InvalidArgument for one that no Redis can have."""
-    parts = urlsplit(url)
+    parts = _parts(url)
     if parts.scheme not in _REDIS_SCHEMES:
         raise InvalidArgument(
             f"a Redis address starts with {', '.join(f'{name}://' for name in _REDIS_SCHEMES)}; got {shown(url)}"
@@ -68,7 +71,7 @@ def redis_url(url: str) -> str:
 
 def kombu_url(url: str) -> str:
     """The address as Kombu takes it."""
-    parts = urlsplit(url)
+    parts = _parts(url)
     if parts.scheme not in _SOCKET_SCHEMES:
         return url
     _check_socket_path(parts.path)
@@ -80,16 +83,27 @@ def kombu_url(url: str) -> str:
 
 def shown(url: str) -> str:
     """The address for people: without user, password and options."""
-    parts = urlsplit(url)
+    parts = _parts(url)
     if parts.scheme in _SOCKET_SCHEMES:
         return unquote(parts.path)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    kind = f"{parts.scheme}://" if parts.scheme else ""
+    return kind + f"{parts.netloc}{parts.path}".rpartition("@")[2]
 
 
 def socket_url(path: str, db: int = 0) -> str:
     """The address of a server on a Unix socket."""
     _check_socket_path(path)
     return f"unix://{quote(path)}" + (f"?db={db}" if db else "")
+
+
+def _parts(url: str) -> SplitResult:
+    """Raises InvalidArgument where host or port make no sense; it quotes nothing, as a part of a password may stand there."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        raise InvalidArgument("the address of a server cannot be read: its host or its port is none") from None
+    return parts
 
 
 def _socket_form(scheme: str, parts: SplitResult, query: dict[str, str]) -> str:

@@ -164,6 +164,19 @@ def test_control_characters_in_a_name_are_shown_and_not_obeyed(tmp_path: Path) -
     assert "a\\x1b[2J\\nb.png" in one_line(done.stderr)
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["nowhere", "redis://h:port/0", "redis://h:99999/0", "redis://[::1/0", "redis://me:sec/ret@h/0"],
+)
+@pytest.mark.parametrize("role", ["REDIS", "BROKER", "CACHE"])
+def test_an_address_that_cannot_be_is_wrong_use_and_is_not_quoted_with_its_password(address: str, role: str) -> None:
+    env = {"PIXLANE_REDIS_URL": "redis://127.0.0.1:1/0", f"PIXLANE_{role}_URL": address}
+    done = pixlane("health", env=env)
+    assert (done.returncode, done.stdout) == (exits.WRONG_USE, b"")
+    assert "invalid_argument: " in one_line(done.stderr)
+    assert b"sec" not in done.stderr
+
+
 def test_with_json_an_error_is_json_too(tmp_path: Path) -> None:
     done = pixlane("key", str(tmp_path / "gone.png"), "--json")
     error = json.loads(one_line(done.stdout))["error"]
