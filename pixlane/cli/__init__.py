@@ -73,6 +73,16 @@ def run(arguments: list[str]) -> int:
 
 
 def _call(name: str, arguments: list[str]) -> int:
+    from pixlane.cli import output
+
+    try:
+        return _said(name, arguments)
+    except output.ReaderGone:  # also while an error is told
+        return exits.BROKEN_PIPE
+
+
+def _said(name: str, arguments: list[str]) -> int:
+    """Runs the command; what ends it is told in one line."""
     import typer
 
     from pixlane.cli import output
@@ -80,8 +90,6 @@ def _call(name: str, arguments: list[str]) -> int:
     try:
         code = _typer_command(name).main(arguments, prog_name=f"pixlane {name}", standalone_mode=False)
         return code if isinstance(code, int) else exits.DONE
-    except output.ReaderGone:
-        return exits.BROKEN_PIPE
     except PixlaneError as error:
         output.failure("", error)
         if "--json" in arguments:
