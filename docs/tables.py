@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from pixlane import errors, formats, profiles, rendition, settings
-from pixlane.messages import config, refs
 from pixlane.cli import exits
+from pixlane.messages import config, refs
 from pixlane.store import keys
 
 PAGES = Path(__file__).parent

@@ -66,6 +66,8 @@ class Reach:
         return answer
 
     def _within(self, url: str, read: Callable[[Any], Any], body: dict[str, Any] | None) -> Answer:
+        import httpx  # noqa: F401 - loading it is not a part of the wait
+
         # A thread, as the timeouts of a socket bound neither the resolver nor a server that sends a byte a second.
         answers: list[Answer] = []
         thread = threading.Thread(target=lambda: answers.append(self._call(url, read, body)), daemon=True)

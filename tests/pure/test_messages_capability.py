@@ -189,6 +189,21 @@ def test_a_server_that_never_answers_is_given_up(server: Server) -> None:
     assert reach.TIMEOUT_S == 3.0
 
 
+def test_a_resolver_that_hangs_is_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, ended = threading.Event(), threading.Event()
+
+    def hang(*_: Any, **__: Any) -> Any:
+        asked.set()
+        ended.wait(30)
+        raise OSError
+
+    monkeypatch.setattr("socket.getaddrinfo", hang)  # no timeout of a socket bounds it
+    answer = reach.Reach(timeout_s=0.5).ask("http://nobody.local:11434", lambda found: found)
+    assert asked.wait(30)
+    ended.set()
+    assert answer == reach.Answer(None, "no answer within 0.5 s")
+
+
 def test_nobody_there_is_text_with_the_reason() -> None:
     config = {"providers": {"ollama": {"base_url": "http://127.0.0.1:9/v1"}}}
     decision = decide_lane("ollama", "m", config, probes=ladder(asked=reach.Reach()))
