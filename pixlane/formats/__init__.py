@@ -65,9 +65,9 @@ def said_by_name(name: str | None) -> Format | None:
 
 
 def said_by_type(declared_type: str | None) -> Format | None:
-    """The format that a declared MIME type claims."""
+    """The format that a declared MIME type claims; None where it claims nothing, as `application/octet-stream` does."""
     claimed = _by_type(declared_type)
-    return FORMATS[claimed] if claimed else None
+    return FORMATS[claimed] if claimed and claimed != "unknown" else None
 
 
 # From the bytes -----------------------------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ FORMATS: dict[str, Format] = {
             ("vips", "pillow"),
             "Orientation, CMYK, Lab, 1 to 32 bits, float, BigTIFF, tiles, fax, LZW, JPEG",
             "Depth and range, pages left out, profile, transparency, metadata",
-            _TRUNCATED,
+            _TRUNCATED + "; numbers of 64 bits, ITU Lab",
             pages="page",
         ),
         Format(
@@ -176,8 +176,8 @@ FORMATS: dict[str, Format] = {
             ("psd", "psb"),
             ("pillow",),
             "The flattened composite",
-            "CMYK, depth, transparency, layers",
-            "Files without a composite",
+            "CMYK, transparency, layers",
+            "Files without a composite, 16 and 32 bits a channel, the large form (PSB)",
             aliases=("application/x-photoshop", "image/x-photoshop"),
         ),
         Format(
@@ -195,9 +195,9 @@ FORMATS: dict[str, Format] = {
             "image/x-portable-anymap",
             ("ppm", "pgm", "pbm", "pnm", "pfm"),
             ("pillow",),
-            "P1 to P6, 8 and 16 bits, float",
+            "P1 to P6, 8 and 16 bits, grey float",
             "Depth",
-            _TRUNCATED,
+            _TRUNCATED + "; PAM (P7) and PFM in colour",
             aliases=("image/x-portable-pixmap", "image/x-portable-graymap", "image/x-portable-bitmap"),
         ),
         Format(

@@ -79,7 +79,9 @@ def _as_text(head: bytes) -> str | None:
     sample = head.removeprefix(b"\xef\xbb\xbf")
     if any(byte in _BINARY for byte in sample[:512]):
         return None
-    return sample.decode("utf-8", "replace")
+    high = sum(byte > 127 for byte in sample[:512])
+    text = sample.decode("utf-8", "replace")
+    return text if text[:512].count("\ufffd") * 3 < max(high, 3) or high * 4 < len(sample[:512]) else None
 
 
 _BINARY = frozenset(range(32)) - frozenset(b"\t\n\r\f\x1b")

@@ -10,8 +10,11 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from pixlane.probe import isobmff
+
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PNG_METADATA = {b"eXIf": "EXIF", b"iCCP": "profile", b"tEXt": "text", b"zTXt": "text", b"iTXt": "text", b"tIME": "time"}
+PNG_LENGTHS = {b"IHDR": {13}, b"gAMA": {4}, b"cHRM": {32}, b"sRGB": {1}, b"cICP": {4}, b"sBIT": {1, 2, 3, 4}}
 WEBP_METADATA = {b"EXIF": "EXIF", b"XMP ": "XMP", b"ICCP": "profile"}
 
 
@@ -42,8 +45,8 @@ class Anatomy:
 
 
 def dissect(name: str, data: bytes) -> Anatomy:
-    """The anatomy of a PNG, JPEG, GIF or WebP; of other formats an empty one that ends where the data ends."""
-    walk = {"png": _png, "jpeg": _jpeg, "gif": _gif, "webp": _webp}.get(name)
+    """The anatomy of a PNG, JPEG, GIF, WebP, AVIF or HEIF; of other formats an empty one that ends where the data ends."""
+    walk = {"png": _png, "jpeg": _jpeg, "gif": _gif, "webp": _webp, "avif": _bmff, "heif": _bmff}.get(name)
     return walk(data) if walk else Anatomy(end=len(data))
 
 
@@ -62,7 +65,7 @@ def png_chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
 
 
 def _png(data: bytes) -> Anatomy:
-    found = Anatomy()
+    found, promised, there = Anatomy(), 0, 0
     for kind, at, length in png_chunks(data):
         if kind == b"IDAT":
             found.parts.setdefault(kind, b"")
@@ -72,17 +75,23 @@ def _png(data: bytes) -> Anatomy:
             found.damage.append(f"wrong check sum of {kind.decode('latin-1')}")
             if kind[:1].islower():
                 continue
+        if length not in PNG_LENGTHS.get(kind, {length}):
+            found.damage.append(f"{kind.decode('latin-1')} of a wrong length")
+            continue
         found.parts.setdefault(kind, content)
         if kind in PNG_METADATA:
             xmp = kind == b"iTXt" and content.startswith(b"XML:com.adobe.xmp")
             found.carries("XMP" if xmp else PNG_METADATA[kind])
         if kind == b"acTL" and length >= 8 and b"IDAT" not in found.parts:
-            found.frames = int.from_bytes(content[:4], "big") or None
-        if kind == b"fcTL" and b"IDAT" not in found.parts:
-            found.parts[b"first fcTL"] = content
+            promised = int.from_bytes(content[:4], "big")
+        if kind == b"fcTL":
+            there += 1
+            if b"IDAT" not in found.parts:
+                found.parts[b"first fcTL"] = content
         if kind == b"IEND":
             found.end = at + length + 4
             break
+    found.frames = promised if there else None  # without frames it is a still picture
     if found.end is None:
         found.damage.append("no IEND")
     return found
@@ -129,6 +138,7 @@ def _jpeg(data: bytes) -> Anatomy:
         else:
             _jpeg_application(found, marker, content)
     if scan is not None:
+        found.parts[b"SOS"] = b""
         found.end = _jpeg_end(data, scan)
     return found
 
@@ -185,6 +195,23 @@ def jpeg_scans(data: bytes) -> Iterator[bytes]:
                 return
             length = int.from_bytes(data[at + 2 : at + 4], "big") - 2
             at += 4
+
+
+def jpeg_whole_segments(data: bytes) -> bytes:
+    """The file without a segment that its end cuts through; entropy-coded data stays as far as it goes."""
+    at = scan = 2
+    for marker, start, length in jpeg_segments(data):
+        at, scan = start - 4, start + length
+        if marker == _SOS:
+            break
+    while at >= 0 and scan <= len(data):
+        at = _next_marker(data, scan)
+        if at < 0 or data[at + 1] == _EOI:
+            return data
+        if at + 4 > len(data):
+            break
+        scan = at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+    return data[:at]
 
 
 # GIF and WebP ---------------------------------------------------------------------------------------------------------------
@@ -255,4 +282,19 @@ def _webp(data: bytes) -> Anatomy:
         found.end = 8 + length + length % 2 if 8 + length <= len(data) else None
         if found.end is not None:
             found.end = min(found.end, len(data))
+    return found
+
+
+# ISO-BMFF -------------------------------------------------------------------------------------------------------------------
+
+_BOXES = {b"ftyp", b"meta", b"mdat", b"moov", b"moof", b"mfra", b"free", b"skip", b"wide", b"uuid", b"idat", b"pdin", b"styp"}
+
+
+def _bmff(data: bytes) -> Anatomy:
+    """A HEIF or AVIF ends behind its last box of a known kind; a phone puts a film behind it in a box of its own."""
+    found = Anatomy(end=len(data))
+    for kind, _, end in isobmff.boxes(data):
+        if kind not in _BOXES:
+            break
+        found.end = min(end, len(data))
     return found

@@ -133,7 +133,9 @@ def to_srgb(work: Work, image: pyvips.Image, colour: Colour) -> pyvips.Image:
         work.note("profile_broken", "the embedded profile cannot be used; the numbers were taken as they are")
     if image.interpretation in LAB:
         work.note("profile_converted", "Lab was converted to sRGB")
-        return image.colourspace("srgb")
+        # Lab in files is relative to D50; `colourspace` would take it for D65.
+        lab = image.colourspace("lab") if image.interpretation == "labs" else image
+        return lab.icc_export(output_profile="srgb", intent="relative", depth=8)
     if image.interpretation == "cmyk":
         return _ink_to_srgb(work, image, colour)
     if colour.hdr:

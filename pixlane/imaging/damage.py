@@ -6,16 +6,17 @@ TIFF strips and the raw formats. WebP, AVIF and HEIC give all or nothing.
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from pixlane.errors import CorruptInput, TruncatedInput
-from pixlane.imaging import anatomy
+from pixlane.errors import CorruptInput, TruncatedInput, UnsupportedFormat
+from pixlane.imaging import anatomy, cut_off
 from pixlane.imaging.work import Work
-from pixlane.probe import isobmff, tiff
+from pixlane.probe import tiff
 
 if TYPE_CHECKING:
     from pixlane.imaging.decoders.vips import VipsPicture
@@ -24,7 +25,6 @@ FORGIVING = "none"
 PIECE_BYTES = 1 << 20
 STEP_BYTES = 64
 GREY = 128  # what libjpeg gives for blocks that are not there
-END_OF_IMAGE = b"\xff\xd9"
 
 
 def truncated(work: Work, fraction: float | None, *, drawable: bool = True) -> None:
@@ -37,16 +37,33 @@ def truncated(work: Work, fraction: float | None, *, drawable: bool = True) -> N
 
 def check_header(work: Work, name: str, said: str) -> None:
     """Raise TruncatedInput where a header cannot be read because the file ends too early."""
-    data = work.data
-    if name == "avif" and isobmff.is_cut_off(data):
+    if len(work.data) < _SHORTEST.get(name, 0):
+        raise TruncatedInput(
+            f"the file ends inside its header, after {len(work.data)} bytes", actual=len(work.data), decoded_fraction=0.0
+        )
+    if cut_off.said(said) or cut_off.ends_early(name, work.data):
         truncated(work, None, drawable=False)
-    if name == "webp" and len(data) >= 12 and 8 + struct.unpack_from("<I", data, 4)[0] > len(data):
-        truncated(work, None, drawable=False)
-    if name in ("png", "gif", "jpeg") and len(data) < _SHORTEST[name]:
-        raise TruncatedInput(f"the file ends inside its header, after {len(data)} bytes", actual=len(data), decoded_fraction=0.0)
 
 
+def unreadable(said: str) -> CorruptInput | UnsupportedFormat:
+    """The error for pixels that an engine refuses in these words."""
+    if _NOT_BUILT_IN.search(said):
+        return UnsupportedFormat(f"the picture is coded in a way that is not decoded: {said}")
+    return CorruptInput(f"the picture data is damaged: {said}")
+
+
+_NOT_BUILT_IN = re.compile(r"unsupported|not supported|not configured|not implemented|no decode", re.IGNORECASE)
 _SHORTEST = {"png": 57, "gif": 14, "jpeg": 100}
+
+
+def cut_to_whole_pages(work: Work) -> None:
+    """A TIFF that ends early behind the page that is wanted, without the pages that are not there."""
+    loose = tiff.loose_link(work.data) if work.detected.name == "tiff" else None
+    if loose is None or work.recipe.page >= loose[0]:
+        return
+    pages, at, width = loose
+    work.data = work.data[:at] + bytes(width) + work.data[at + width :]
+    work.note("repaired", f"the file ends early, behind {pages} whole pages")
 
 
 def cut_to_whole_chunks(work: Work) -> None:
@@ -84,21 +101,23 @@ class Cure:
         step = {"png": self._png, "jpeg": self._jpeg, "tiff": self._tiff, "gif": self._gif}.get(picture.name)
         if step is None:
             check_header(picture.work, picture.name, said)
-            raise CorruptInput(f"the picture data is damaged: {said}")
+            raise unreadable(said)
         step(said)
 
     def _once(self, step: str, said: str) -> None:
         if step in self.tried:
-            raise CorruptInput(f"the picture data is damaged: {said}")
+            raise unreadable(said)
         self.tried.add(step)
 
     # JPEG: libjpeg goes on after damage and leaves grey where data is missing.
 
     def _jpeg(self, said: str) -> None:
         picture = self.picture
+        if cut_off.ends_early("jpeg", picture.work.data):
+            truncated(picture.work, 0.0, drawable=False)
         if "premature end of JPEG image" in said and "end marker" not in self.tried:
             self._once("end marker", said)
-            picture.data += END_OF_IMAGE
+            picture.data = anatomy.jpeg_whole_segments(picture.data) + cut_off.END_OF_IMAGE
             if not _lacks_scans(picture.data):
                 picture.mended("repaired", "the end marker is missing")
                 return
@@ -142,7 +161,7 @@ class Cure:
             self.picture.fail_on = FORGIVING
             return
         if fraction is None or fraction >= 1:
-            raise CorruptInput(f"the picture data is damaged: {said}")
+            raise unreadable(said)
         truncated(self.picture.work, fraction)
         self.picture.mended("truncated", self.picture.work.notes[-1].text)
         self.picture.fail_on = FORGIVING

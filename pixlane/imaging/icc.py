@@ -12,7 +12,7 @@ from functools import lru_cache
 HEADER_BYTES = 128
 MAX_PROFILE_BYTES = 4 * 1024 * 1024
 COLORANT_TOLERANCE = 0.003  # XYZ
-CURVE_TOLERANCE = 0.012  # linear light
+CURVE_TOLERANCE = 2.5  # levels of 255; a plain power of 2.2 is off by 9 in the shadows
 
 XY = tuple[float, float]
 Primaries = tuple[XY, XY, XY]  # red, green, blue
@@ -72,6 +72,14 @@ def srgb_to_linear(value: float) -> float:
     return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
 
 
+def linear_to_srgb(value: float) -> float:
+    """IEC 61966-2-1."""
+    value = min(max(value, 0.0), 1.0)
+    if value <= 0.0031308:
+        return value * 12.92
+    return 1.055 * float(value ** (1 / 2.4)) - 0.055
+
+
 @lru_cache(maxsize=32)
 def matrix_profile(primaries: Primaries, white: XY = D65, gamma: float | None = None) -> bytes:
     """An RGB profile of these primaries (CIE xy); its curve is a power, or sRGB's where gamma is None."""
@@ -123,7 +131,7 @@ def _xyz(tag: bytes) -> tuple[float, ...]:
 
 def _is_srgb_curve(tag: bytes) -> bool:
     curve = _curve(tag)
-    return all(abs(curve(step / 16) - srgb_to_linear(step / 16)) < CURVE_TOLERANCE for step in range(1, 17))
+    return all(abs(linear_to_srgb(curve(step / 32)) - step / 32) * 255 < CURVE_TOLERANCE for step in range(1, 33))
 
 
 def _curve(tag: bytes) -> Callable[[float], float]:
@@ -141,7 +149,13 @@ def _curve(tag: bytes) -> Callable[[float], float]:
     values: Sequence[int] = struct.unpack_from(f">{count}H", tag, 12)
     if count == 1:
         return lambda x: x ** (values[0] / 256)
-    return lambda x: values[round(x * (count - 1))] / 65535
+
+    def between(x: float) -> float:
+        below = min(int(x * (count - 1)), count - 2)
+        part = x * (count - 1) - below
+        return float(values[below] * (1 - part) + values[below + 1] * part) / 65535
+
+    return between
 
 
 # Writing ------------------------------------------------------------------------------------------------------------------

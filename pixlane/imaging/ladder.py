@@ -107,7 +107,12 @@ class _Ladder:
                         outcome = rung.encode(traits, len(best.data) - 1 if best else None)
                         if outcome is not None and outcome.done:
                             best = _encoded(traits, rung, outcome.data)
-        assert best is not None  # every recipe accepts a type that is encoded
+        if best is None:  # the only type that is accepted has a smaller largest side
+            raise TargetUnreachable(
+                f"no accepted type can hold {max(self.sizes[-1])} px on a side",
+                limit=max(encode.MAX_SIDE_PX.values()),
+                actual=max(self.sizes[-1]),
+            )
         return best
 
     def at(self, size: Size) -> Encoded | None:

@@ -24,6 +24,7 @@ def normalize(
     name: str | None = None,
     declared_type: str | None = None,
     limits: Limits | None = None,
+    sha256: str | None = None,
 ) -> Rendition:
     """The source as a rendition that satisfies the recipe.
 
@@ -33,12 +34,14 @@ def normalize(
         name, declared_type: file name and MIME type that came along; used for the note `declared_type_wrong`, and where the
             bytes alone do not decide.
         limits: what the image may cost; None: the settings.
+        sha256: of `data`, where the caller has computed it; it is taken without a check.
 
     Raises:
         PixlaneError: one of its kinds; the source is bad, a limit is passed, or no candidate fits (`target_unreachable`).
     """
     began = time.perf_counter()
     work = start(data, recipe, name=name, declared_type=declared_type, limits=limits)
+    work.sha256 = sha256 or ""
     for step in STEPS:
         step(work)
         work.deadline.check()
@@ -54,7 +57,7 @@ def start(data: bytes, recipe: Recipe | None, *, name: str | None, declared_type
 
 def identify(work: Work) -> None:
     """What the source is: its hash and its format. Bytes before name before declared type."""
-    work.sha256 = hashlib.sha256(work.data).hexdigest()
+    work.sha256 = work.sha256 or hashlib.sha256(work.data).hexdigest()
     work.source_bytes = len(work.data)
     found = formats.detect(work.data, tail=work.data[-26:], name=work.name, declared_type=work.declared_type)
     work.detected = found.format

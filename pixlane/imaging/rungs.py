@@ -92,7 +92,8 @@ def stages(traits: Traits, recipe: Recipe, limits: Limits) -> Iterator[Stage]:
     if lossless in takes and (lossy is None or traits.may_fit_lossless(limits[encode.MIME[lossless]])):
         yield ((Rung(lossless), Rung("exact")) if lossless == "png" else (Rung(lossless),),)
     if lossy is None:
-        yield ((Rung("palette"),),)
+        if "png" in takes:
+            yield ((Rung("palette"),),)
         return
 
     chroma = lossy == "jpeg" and traits.coloured_edges

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from pixlane.imaging.anatomy import PNG_LENGTHS
+
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PNG_KEPT = frozenset({b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"cICP", b"sBIT"})
 
@@ -19,6 +21,9 @@ WEBP_KEPT = frozenset({b"VP8 ", b"VP8L", b"VP8X", b"ALPH"})
 WEBP_FLAGS_KEPT = 0b0001_0000  # alpha; not profile, EXIF, XMP, animation
 
 GIF_GRAPHIC_CONTROL = 0xF9
+
+PNG_DEPTHS = {0: {1, 2, 4, 8, 16}, 2: {8, 16}, 3: {1, 2, 4, 8}, 4: {8, 16}, 6: {8, 16}}  # by colour type
+PNG_KEY_BYTES = {0: 2, 2: 6}  # of tRNS, by colour type; with a palette one a colour
 
 _MARKER = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")
 
@@ -40,17 +45,31 @@ class _Unclear(Exception):
 
 def _png(data: bytes) -> Iterator[bytes]:
     yield _expect(data, 0, PNG_SIGNATURE)
-    at, kind = len(PNG_SIGNATURE), b""
+    at, kind, colour, colours = len(PNG_SIGNATURE), b"", -1, 0
     while kind != b"IEND":
         length = int.from_bytes(data[at : at + 4], "big")
         kind, end = data[at + 4 : at + 8], at + 12 + length
-        if len(kind) < 4 or end > len(data):
+        if len(kind) < 4 or end > len(data) or length not in PNG_LENGTHS.get(kind, {length}):
+            raise _Unclear
+        if kind == b"IHDR":
+            colour = data[at + 17]
+            _check_png_head(data[at + 16 : at + 21])
+        elif kind == b"PLTE":
+            colours = length // 3
+        elif kind == b"tRNS" and length != PNG_KEY_BYTES.get(colour, length if 0 < length <= colours else -1):
             raise _Unclear
         if kind in PNG_KEPT:
             yield data[at:end]
         elif kind[:1].isupper():
             raise _Unclear  # critical and unknown
         at = end
+
+
+def _check_png_head(head: bytes) -> None:
+    """Depth, colour type, compression, filter and interlace as the specification has them; strict readers insist on it."""
+    bits, colour, compression, filtering, interlace = head
+    if bits not in PNG_DEPTHS.get(colour, ()) or compression or filtering or interlace > 1:
+        raise _Unclear
 
 
 def _jpeg(data: bytes) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ MAX_VALUES = 64  # more values of one tag are not read
 MAX_DIRECTORIES = 10_001
 
 WIDTH, HEIGHT, BITS, COMPRESSION, PHOTOMETRIC, ORIENTATION = 256, 257, 258, 259, 262, 274
+YCBCR_SUBSAMPLING = 530
 SAMPLES, EXTRA_SAMPLES, SAMPLE_FORMAT = 277, 338, 339
 STRIP_OFFSETS, STRIP_BYTES, TILE_OFFSETS, TILE_BYTES = 273, 279, 324, 325
 
@@ -38,21 +39,48 @@ def directories(read: Read, start: int = 0, *, max_values: int = MAX_VALUES) -> 
     seen: set[int] = set()
     while offset and offset not in seen and len(seen) < MAX_DIRECTORIES:
         seen.add(offset)
-        tags, offset = _directory(read, start, offset, order, big, max_values)
+        tags, offset, _ = _directory(read, start, offset, order, big, max_values)
         if tags is None:
             return
         yield tags
 
 
-def _directory(read: Read, start: int, offset: int, order: str, big: bool, max_values: int) -> tuple[Tags | None, int]:
+def loose_link(data: bytes) -> tuple[int, int, int] | None:
+    """Where the chain of directories leads out of the file: directories before that, offset and width of the pointer.
+
+    None where it ends as it should, or where not even the first directory is there.
+    """
+
+    def read(at: int, size: int) -> bytes:
+        return data[at : at + size]
+
+    order, big = {b"II": "<", b"MM": ">"}.get(data[:2], ""), data[2:4] in (b"+\0", b"\0+")
+    if not order or len(data) < 16:
+        return None
+    width = 8 if big else 4
+    here, count, seen = (8 if big else 4), 0, set[int]()
+    while len(raw := data[here : here + width]) == width:
+        offset = int.from_bytes(raw, "little" if order == "<" else "big")
+        if not offset or offset in seen or count >= MAX_DIRECTORIES:
+            return None
+        seen.add(offset)
+        tags, _, link = _directory(read, 0, offset, order, big, 1)
+        if tags is None or link + width > len(data):
+            break
+        here, count = link, count + 1
+    return (count, here, width) if count else None
+
+
+def _directory(read: Read, start: int, offset: int, order: str, big: bool, max_values: int) -> tuple[Tags | None, int, int]:
+    """The tags, the offset of the next directory, and where that offset stands."""
     counter, entry = ("Q", 20) if big else ("H", 12)
     width = struct.calcsize(counter)
     raw = read(start + offset, width)
     if len(raw) < width:
-        return None, 0
+        return None, 0, 0
     (count,) = struct.unpack(order + counter, raw)
     if not 0 < count <= MAX_ENTRIES:
-        return None, 0
+        return None, 0, 0
     block = read(start + offset + width, entry * count + (8 if big else 4))
     tags: Tags = {}
     for index in range(min(count, len(block) // entry)):
@@ -63,7 +91,7 @@ def _directory(read: Read, start: int, offset: int, order: str, big: bool, max_v
             tags[tag] = _values(read, start, inline, kind, min(values, max_values), order, big)
     tail = block[entry * count :]
     following = struct.unpack(order + ("Q" if big else "I"), tail)[0] if len(tail) == (8 if big else 4) else 0
-    return tags, following
+    return tags, following, start + offset + width + entry * count
 
 
 def _values(read: Read, start: int, inline: bytes, kind: int, count: int, order: str, big: bool) -> tuple[Any, ...]:

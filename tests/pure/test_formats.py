@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import struct
 
 import pytest
@@ -130,6 +131,12 @@ def test_a_true_name_and_an_unknown_one_raise_no_note() -> None:
 def test_an_html_page_named_png_is_refused_as_html() -> None:
     with pytest.raises(NotAnImage, match="html"):
         normalize(b"<!doctype html><title>404</title>", name="shot.png")
+
+
+def test_a_hash_that_the_caller_knows_is_not_computed_again() -> None:
+    data = make.flat(make.RED)
+    assert normalize(data, sha256="ab" * 32).source.sha256 == "ab" * 32
+    assert normalize(data).source.sha256 == hashlib.sha256(data).hexdigest()
 
 
 def test_nothing_is_refused_as_empty() -> None:

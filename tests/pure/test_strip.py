@@ -115,11 +115,30 @@ def chunk(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
 
 
-@pytest.mark.parametrize("kind", [b"gAMA", b"cHRM", b"sRGB", b"tRNS", b"sBIT", b"cICP"])
-def test_png_chunks_that_say_what_the_numbers_mean_stay(kind):
+MEANINGS = {b"gAMA": 4, b"cHRM": 32, b"sRGB": 1, b"tRNS": 6, b"sBIT": 3, b"cICP": 4}
+
+
+@pytest.mark.parametrize(("kind", "length"), MEANINGS.items())
+def test_png_chunks_that_say_what_the_numbers_mean_stay(kind, length):
     data = make.save(PAGE, "PNG")
-    part = chunk(kind, b"\0\0\xb1\x8f")
+    part = chunk(kind, bytes(length))
     assert part in strip("image/png", data[:33] + part + data[33:])
+
+
+@pytest.mark.parametrize(("kind", "length"), MEANINGS.items())
+def test_a_png_with_a_chunk_of_a_wrong_length_is_drawn_anew_as_strict_readers_refuse_it(kind, length):
+    data = make.save(PAGE, "PNG")
+    for wrong in (0, length - 1, length + 2):
+        if (kind, wrong) != (b"sBIT", 2):
+            assert strip("image/png", data[:33] + chunk(kind, bytes(wrong)) + data[33:]) is None
+
+
+@pytest.mark.parametrize(("at", "value"), [(24, 3), (25, 5), (26, 1), (27, 1), (28, 7)])
+def test_a_png_head_that_the_specification_does_not_know_is_never_forwarded(at, value):
+    data = bytearray(make.save(PAGE, "PNG"))
+    data[at] = value
+    data[29:33] = zlib.crc32(data[12:29]).to_bytes(4, "big")
+    assert strip("image/png", bytes(data)) is None
 
 
 @pytest.mark.parametrize("kind", [b"tEXt", b"zTXt", b"iTXt", b"eXIf", b"iCCP", b"tIME", b"prVt", b"acTL", b"caBX"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pixlane.errors import CorruptInput, EngineMissing
-from pixlane.imaging import damage, guard, header
+from pixlane.imaging import anatomy, damage, guard, header
 from pixlane.imaging.picture import Picture, sentence
 from pixlane.imaging.work import Facts, Work
 from pixlane.probe import isobmff
@@ -28,8 +28,7 @@ def open_heif(work: Work) -> HeifPicture:
     try:
         container = pillow_heif.open_heif(work.data, convert_hdr_to_8bit=False)
     except UNREADABLE as error:
-        if isobmff.is_cut_off(work.data):
-            damage.truncated(work, None, drawable=False)
+        damage.check_header(work, "heif", sentence(error))
         raise CorruptInput(f"the header of the HEIF cannot be read: {sentence(error)}") from error
     order = [container.primary_index, *(index for index in range(len(container)) if index != container.primary_index)]
     guard.check_page(work.recipe.page, len(order))
@@ -64,6 +63,7 @@ class HeifPicture(Picture):
             alpha=mode in ("RGBA", "LA", "RGBa", "La"),
             srgb=colours.srgb,
             lossless=False,
+            trailing_bytes=anatomy.dissect("heif", work.data).trailing_bytes(len(work.data)),
         )
         super().__init__(work, facts, colours, cost="heif", metadata=tuple(metadata))
 
@@ -74,9 +74,8 @@ class HeifPicture(Picture):
         try:
             pixels = np.asarray(self.image)
         except UNREADABLE as error:
-            if isobmff.is_cut_off(self.work.data) or "end of" in sentence(error).lower():
-                damage.truncated(self.work, None, drawable=False)
-            raise CorruptInput(f"the picture data is damaged: {sentence(error)}") from error
+            damage.check_header(self.work, "heif", sentence(error))
+            raise damage.unreadable(sentence(error)) from error
         wide = pixels.dtype == np.uint16
         grey = pixels.ndim == 2 or pixels.shape[2] < 3
         space = ("grey16" if grey else "rgb16") if wide else ("b-w" if grey else "srgb")

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pixlane.errors import CorruptInput, EngineMissing, PageOutOfRange, TooManyPixels
-from pixlane.imaging import anatomy, colour, damage, guard, header, orient
-from pixlane.imaging.decoders import bitfields
+from pixlane.errors import CorruptInput, EngineMissing, PageOutOfRange, UnsupportedFormat
+from pixlane.imaging import anatomy, colour, cut_off, damage, guard, header, orient
+from pixlane.imaging.decoders import apng, bitfields, icons
+from pixlane.imaging.decoders.pillow_voice import heard
 from pixlane.imaging.picture import Picture, sentence
 from pixlane.imaging.work import Facts, Work
 from pixlane.probe import isobmff
@@ -28,7 +29,7 @@ PLUGINS = {
     "avif": "AVIF",
     "bmp": "BMP",
     "ico": "ICO",
-    "cur": "ICO",  # see `_as_icon`
+    "cur": "ICO",  # see `icons`
     "icns": "ICNS",
     "psd": "PSD",
     "jp2": "JPEG2000",
@@ -39,6 +40,7 @@ PLUGINS = {
     "qoi": "QOI",
     "sgi": "SGI",
 }
+TWELVE_BITS = 1 << 12
 PADDED = ("bmp", "pnm", "tga", "dds", "sgi", "pcx")  # zeros at the end stand for missing data
 LOSSY = ("jpeg", "avif", "jp2")
 UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, KeyError, IndexError, TypeError, OverflowError, RuntimeError)
@@ -72,20 +74,39 @@ def _plugin(name: str) -> Callable[..., Image]:
 
 def _open(work: Work, plugin: Callable[..., Image]) -> PillowPicture:
     name = work.detected.name
-    data = _as_icon(work.data) if name == "cur" else work.data
+    _refuse(name, work.data)
+    rewrite = REWRITTEN.get(name)
     try:
-        image = _opened(work, plugin, data)
-        guard.check_size(work.limits, *image.size)
-        image, frames = _select(work, image)
-    except _bomb() as error:
-        raise TooManyPixels(
-            f"a picture inside has more pixels than allowed: {sentence(error)}", limit=work.limits.max_pixels
-        ) from error
+        data = rewrite(work.data) if rewrite else work.data
+        with heard(work):
+            image = _opened(work, plugin, data)
+            guard.check_size(work.limits, *image.size)
+            image, frames = _select(work, image)
     except UNREADABLE as error:
-        if name in ("avif", "webp", "jp2"):
-            damage.check_header(work, name, sentence(error))
+        damage.check_header(work, name, sentence(error))
         raise CorruptInput(f"the header of the {name} cannot be read: {sentence(error)}") from error
     return PillowPicture(work, image, frames, plugin)
+
+
+def _refuse(name: str, data: bytes) -> None:
+    """Variants of a format that the plugin does not know, by name."""
+    for variant, start, mark in UNKNOWN_VARIANTS.get(name, ()):
+        if data[start : start + len(mark)] == mark:
+            raise UnsupportedFormat(f"{variant} is not decoded; convert it to PNG or JPEG first", actual=variant)
+
+
+UNKNOWN_VARIANTS: dict[str, tuple[tuple[str, int, bytes], ...]] = {
+    "psd": (
+        ("the large form of PSD (PSB)", 4, b"\x00\x02"),
+        ("a PSD of 16 bits a channel", 22, b"\x00\x10"),
+        ("a PSD of 32 bits a channel", 22, b"\x00\x20"),
+    ),
+    "pnm": (("PAM (P7)", 0, b"P7"), ("a PFM in colour (PF)", 0, b"PF")),
+}
+"""Format to the name of a variant, an offset, and the bytes that stand there."""
+
+REWRITTEN: dict[str, Callable[[bytes], bytes]] = {"ico": icons.plain, "cur": icons.plain, "png": apng.plain}
+"""What the plugin reads rightly only in another form."""
 
 
 def _opened(work: Work, plugin: Callable[..., Image], data: bytes) -> Image:
@@ -96,13 +117,6 @@ def _opened(work: Work, plugin: Callable[..., Image], data: bytes) -> Image:
         if rewritten is None:
             raise
         return plugin(io.BytesIO(rewritten), "")
-
-
-def _bomb() -> type[Exception]:
-    """What Pillow raises by itself on sizes beyond its own limit, before we see them."""
-    from PIL import Image
-
-    return Image.DecompressionBombError
 
 
 def _select(work: Work, image: Any) -> tuple[Any, int | None]:
@@ -215,7 +229,8 @@ class PillowPicture(Picture):
         import numpy as np
 
         self._space = "b-w"
-        if pixels.dtype.kind == "u" and pixels.dtype.itemsize == 2:
+        small = self.name == "tiff" and pixels.max() < TWELVE_BITS  # of a sensor: the upper byte alone would be black
+        if pixels.dtype.kind == "u" and pixels.dtype.itemsize == 2 and not small:
             self._space = "grey16"
             return pixels.astype(np.uint16)
         if self.name in ("png", "pnm", "jp2") and pixels.dtype.kind == "i" and pixels.min() >= 0 and pixels.max() < 1 << 16:
@@ -228,17 +243,20 @@ class PillowPicture(Picture):
     def _whole(self) -> Any:
         """The picture with its pixels loaded."""
         try:
-            self.image.load()
+            with heard(self.work):
+                self.image.load()
+            guard.check_size(self.work.limits, *self.image.size)
             return self.image
         except UNREADABLE as error:
             said = sentence(error)
-            if not any(word in said.lower() for word in ("truncated", "not processed", "end of file", "eof")):
-                raise CorruptInput(f"the picture data is damaged: {said}") from error
+            if not (cut_off.said(said) or cut_off.ends_early(self.name, self.work.data)):
+                raise damage.unreadable(said) from error
             damage.truncated(self.work, None, drawable=self.name in PADDED)
             self.mended("truncated", self.work.notes[-1].text)
         padded = self.plugin(io.BytesIO(self.work.data + bytes(4 * self.width * self.height + 1024)), "")
         try:
-            padded.load()
+            with heard(self.work):
+                padded.load()
         except UNREADABLE as error:
             raise CorruptInput(f"the picture data is damaged: {sentence(error)}") from error
         return padded
@@ -253,13 +271,3 @@ def _orientation(image: Any) -> int:
         return orient.valid(image.getexif().get(0x0112, 1))
     except UNREADABLE:
         return 1
-
-
-def _as_icon(data: bytes) -> bytes:
-    """A cursor as an icon: Pillow applies the mask only there. The hot spot stands where an icon has planes and bits."""
-    count = int.from_bytes(data[4:6], "little")
-    icon = bytearray(data)
-    icon[2] = 1
-    for entry in range(min(count, (len(data) - 6) // 16)):
-        icon[6 + 16 * entry + 4 : 6 + 16 * entry + 8] = bytes(4)
-    return bytes(icon)

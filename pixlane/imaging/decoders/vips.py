@@ -6,17 +6,20 @@ A `Source` wraps the bytes, which the work keeps alive; the buffer loaders would
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pixlane.errors import CorruptInput, EngineMissing, UnsupportedFormat
 from pixlane.imaging import anatomy, colour, damage, guard, header, orient
 from pixlane.imaging.anatomy import Anatomy
 from pixlane.imaging.colour import Colour
+from pixlane.imaging.decoders import gif
 from pixlane.imaging.picture import Picture, sentence
 from pixlane.imaging.work import Facts, Work
 from pixlane.probe import isobmff, tiff
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyvips
 
 # By name, never through the generic loader: that one sniffs SVG past the sanitizer and sends gain-map JPEGs elsewhere.
@@ -39,7 +42,10 @@ JPEG_SHRINKS = (8, 4, 2)
 SHARP_FACTOR = 1.6
 NUMBERS = ("uchar", "ushort")  # what needs no look at its range
 TWELVE_BITS = 1 << 12
-OLD_JPEG = (6,)
+WIDEST_BITS = 32
+OLD_JPEG, JPEG = 6, 7
+TIFF_CODINGS = (1, 2, 3, 4, 5, JPEG, 8, 32773, 32946)  # what this libtiff was built with: fax, LZW, JPEG, Deflate, PackBits
+YCBCR, ICC_LAB, ITU_LAB = 6, 9, 10  # photometric interpretations
 
 
 def open_vips(work: Work) -> VipsPicture:
@@ -50,6 +56,7 @@ def open_vips(work: Work) -> VipsPicture:
         raise EngineMissing(f"pyvips is not usable: {error}") from error
     name = work.detected.name
     damage.cut_to_whole_chunks(work)
+    damage.cut_to_whole_pages(work)
     parts = anatomy.dissect(name, work.data)
     _refuse(work, name, parts)
     options: dict[str, Any] = {}
@@ -77,16 +84,28 @@ class VipsPicture(Picture):
         self.bands = image.bands
         self._small: bool | None = None
         self.uncovered = _uncovered(name, image, parts, options)
+        self.icc_lab = (
+            name == "tiff"
+            and _first(header.tiff_tags(work.data, work.recipe.page), tiff.PHOTOMETRIC) == ICC_LAB
+            and image.bands >= 3
+        )
         self.exotic = image.format not in NUMBERS and image.interpretation not in colour.LAB
         profile = image.get(colour.PROFILE_FIELD) if image.get_typeof(colour.PROFILE_FIELD) else None
         metadata = [*parts.metadata]
         for field, kind in (("exif-data", "EXIF"), ("xmp-data", "XMP"), ("iptc-data", "IPTC"), (colour.PROFILE_FIELD, "profile")):
             if image.get_typeof(field) and kind not in metadata:
                 metadata.append(kind)
+        self.clear: np.ndarray[Any, Any] | None = None
+        if name == "gif" and work.recipe.page and not image.hasalpha():
+            guard.check_size(work.limits, image.width, image.height)
+            self.clear = gif.coverage(work.data, work.recipe.page, image.width, image.height)
         facts = _facts(work, name, image, parts)
+        if self.clear is not None:
+            facts = replace(facts, alpha=True)
+        colours = _colour(work, name, image, profile, parts)
         super().__init__(
             work,
-            facts if _srgb(colours := _colour(work, name, image, profile, parts), image) else _converted(facts),
+            facts if _srgb(colours, image) and not self.icc_lab else _converted(facts),
             colours,
             cost=_cost(name, image, parts, self.exotic),
             metadata=tuple(metadata),
@@ -94,12 +113,18 @@ class VipsPicture(Picture):
         )
 
     def load(self, shrink: float) -> pyvips.Image:
+        import pyvips
+
         options = self.options
         if shrink > 1:
             options = {**options, "shrink": int(shrink)} if self.name == "jpeg" else {**options, "scale": 1 / shrink}
         image = _load(self.name, self.data, options, self.fail_on)
         if self.exotic or self._is_small_in_16_bits(image):
             image = self._in_range(image)
+        if self.icc_lab:
+            return _lab(image)
+        if self.clear is not None:
+            return image.bandjoin(pyvips.Image.new_from_array(self.clear))
         if self.uncovered is not None:
             image = image.crop(*self.uncovered).bandjoin(255).embed(self.uncovered[0], self.uncovered[1], self.width, self.height)
         wanted = (4 if image.interpretation == "cmyk" else 3 if self.bands >= 3 else 1) + self.facts.alpha
@@ -149,10 +174,38 @@ def _refuse(work: Work, name: str, parts: Anatomy) -> None:
     """What libvips would open without a word and show wrongly."""
     if name == "png" and parts.frames and (work.recipe.page or b"first fcTL" not in parts.parts):
         raise UnsupportedFormat("libvips reads only the first picture of an animated PNG")
-    if name == "tiff" and header.tiff_tags(work.data, work.recipe.page).get(tiff.COMPRESSION) == OLD_JPEG:
-        raise UnsupportedFormat("libvips reads no old-style JPEG in TIFF")
+    if name == "tiff":
+        _refuse_tiff(header.tiff_tags(work.data, work.recipe.page))
     if name == "avif" and isobmff.has_sequence(work.data):
         raise UnsupportedFormat("libvips reads no AVIF sequences")
+
+
+def _refuse_tiff(tags: tiff.Tags) -> None:
+    coding, photometric = _first(tags, tiff.COMPRESSION), _first(tags, tiff.PHOTOMETRIC)
+    bits = _first(tags, tiff.BITS)
+    if coding == OLD_JPEG:
+        raise UnsupportedFormat("libvips reads no old-style JPEG in TIFF")
+    if coding not in TIFF_CODINGS:
+        raise UnsupportedFormat(f"the TIFF is compressed in a way that is not decoded, number {coding}", actual=coding)
+    if photometric == YCBCR and coding != JPEG and tags.get(tiff.YCBCR_SUBSAMPLING) == (1, 1):
+        raise UnsupportedFormat("libvips takes YCbCr that is not subsampled for RGB")
+    if photometric == ITU_LAB:
+        raise UnsupportedFormat("colours as ITU Lab are not decoded", actual=photometric)
+    if bits > WIDEST_BITS:
+        raise UnsupportedFormat(f"numbers of {bits} bits are not decoded", limit=WIDEST_BITS, actual=bits)
+
+
+def _first(tags: tiff.Tags, tag: int) -> int:
+    """The first value of a tag; 1 where it is missing or no number."""
+    value = (tags.get(tag) or (1,))[0]
+    return value if isinstance(value, int) else 1
+
+
+def _lab(image: pyvips.Image) -> pyvips.Image:
+    """Lab as ICC profiles code it (TIFF, photometric 9): all three without a sign, 100 at 255 or at 65,280."""
+    wide = image.format == "ushort"
+    lab = image.extract_band(0, n=3).cast("float") * ([100 / 65280, 1 / 256, 1 / 256] if wide else [100 / 255, 1, 1])
+    return (lab - [0, 128, 128]).copy(interpretation="lab")
 
 
 def _uncovered(name: str, image: pyvips.Image, parts: Anatomy, options: dict[str, Any]) -> tuple[int, int, int, int] | None:
@@ -216,6 +269,4 @@ def _srgb(found: Colour, image: pyvips.Image) -> bool:
 
 
 def _converted(facts: Facts) -> Facts:
-    from dataclasses import replace
-
     return replace(facts, srgb=False)

@@ -27,7 +27,7 @@ _KNOWN = re.compile(
     r"|iso-2022-jp|gb2312|gbk|gb18030|big5|koi8-[ru]|macintosh",
     re.IGNORECASE,
 )
-_XML_DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
+_XML_DECLARATION = re.compile(r"\A\s*<\?xml\s[^>]*\?>")
 
 
 def characters(data: bytes, limits: Limits) -> str:

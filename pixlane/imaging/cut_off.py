@@ -1,0 +1,90 @@
+"""Whether a file ends before its own lengths say: the choice between `truncated_input` and `corrupt_input`."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable
+
+from pixlane.imaging import anatomy
+from pixlane.probe import isobmff, tiff
+
+END_OF_IMAGE = b"\xff\xd9"  # of a JPEG, and of a JPEG 2000 code stream
+QOI_END = bytes(7) + b"\x01"
+END_BYTES = 64  # an end marker is looked for in so many last bytes
+
+_WORDS = re.compile(
+    r"truncated|not processed|unexpected end|end of (?:file|stream|data)|\beof\b|not enough (?:image )?data", re.I
+)
+
+
+def said(sentence: str) -> bool:
+    """Whether an engine's words mean that data is missing at the end."""
+    return bool(_WORDS.search(sentence))
+
+
+def ends_early(name: str, data: bytes) -> bool:
+    """Whether the parts that the file announces lie behind its end."""
+    look = _LOOKS.get(name)
+    try:
+        return look is not None and look(data)
+    except (struct.error, IndexError):
+        return True  # not even the announcement is all there
+
+
+def _riff(data: bytes) -> bool:
+    return 8 + int(struct.unpack_from("<I", data, 4)[0]) > len(data)
+
+
+def _jpeg(data: bytes) -> bool:
+    return b"SOS" not in anatomy.dissect("jpeg", data).parts and END_OF_IMAGE not in data[-END_BYTES:]
+
+
+def _png(data: bytes) -> bool:
+    return anatomy.dissect("png", data).end is None
+
+
+def _jpeg_2000(data: bytes) -> bool:
+    return isobmff.is_cut_off(data) if data[4:8] == b"jP  " else END_OF_IMAGE not in data[-END_BYTES:]
+
+
+def _tiff(data: bytes) -> bool:
+    pages = list(tiff.directories(lambda at, size: data[at : at + size], max_values=1 << 16))
+    if not pages:
+        return True
+    ends = (
+        offset + size
+        for page in pages
+        for offsets, sizes in ((tiff.STRIP_OFFSETS, tiff.STRIP_BYTES), (tiff.TILE_OFFSETS, tiff.TILE_BYTES))
+        for offset, size in zip(page.get(offsets, ()), page.get(sizes, ()), strict=False)
+    )
+    return any(end > len(data) for end in ends if isinstance(end, int))
+
+
+def _icon(data: bytes) -> bool:
+    (count,) = struct.unpack_from("<H", data, 4)
+    entries = (struct.unpack_from("<II", data, 6 + 16 * index + 8) for index in range(count))
+    return any(size + start > len(data) for size, start in entries)
+
+
+def _icns(data: bytes) -> bool:
+    return int(struct.unpack_from(">I", data, 4)[0]) > len(data)
+
+
+def _qoi(data: bytes) -> bool:
+    return QOI_END not in data[-END_BYTES:]
+
+
+_LOOKS: dict[str, Callable[[bytes], bool]] = {
+    "webp": _riff,
+    "avif": isobmff.is_cut_off,
+    "heif": isobmff.is_cut_off,
+    "jpeg": _jpeg,
+    "png": _png,
+    "jp2": _jpeg_2000,
+    "tiff": _tiff,
+    "ico": _icon,
+    "cur": _icon,
+    "icns": _icns,
+    "qoi": _qoi,
+}
