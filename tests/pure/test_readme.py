@@ -38,7 +38,7 @@ def test_the_table_of_the_recipe_has_every_field_with_its_default() -> None:
     assert told["max_side"] == str(recipe.max_side)
     assert told["jpeg_qualities"] == ", ".join(map(str, recipe.jpeg_qualities))
     assert told["max_halvings"] == f"{recipe.max_halvings}, {recipe.min_side}"
-    assert told["accept"] == ", ".join(mime.removeprefix("image/") for mime in recipe.accept)
+    assert told["accept"] == ", ".join(f"`{mime}`" for mime in recipe.accept)
     assert all(told[name] == f'`"{getattr(recipe, name)}"`' for name in ("shrink", "background", "on_miss"))
 
 
