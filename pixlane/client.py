@@ -123,8 +123,8 @@ class Client:
                 return (self._ledger if role == "ledger" else self._cache).run(commands, atomic=atomic)
             case Publish(groups):
                 return self._service.publish(groups)
-            case Watch(key, on):
-                return watch.add(key) if on else watch.drop(key)
+            case Watch(keys, on):
+                return watch.add(keys) if on else watch.drop(keys)
             case Pause(seconds):
                 self._service.check()
                 return watch.wait(seconds)
@@ -253,8 +253,8 @@ class AsyncClient:
                 return await (self._ledger if role == "ledger" else self._cache).run(commands, atomic=atomic)
             case Publish(groups):
                 return await asyncio.to_thread(self._service.publish, groups)
-            case Watch(key, on):
-                return await (watch.add(key) if on else watch.drop(key))
+            case Watch(keys, on):
+                return await (watch.add(keys) if on else watch.drop(keys))
             case Pause(seconds):
                 self._service.check()
                 return await watch.wait(seconds)

@@ -62,9 +62,9 @@ class Publish:
 
 @dataclass(frozen=True)
 class Watch:
-    """Be woken when this job ends; `on=False`: no longer."""
+    """Be woken when these jobs end; `on=False`: no longer."""
 
-    key: str
+    keys: Sequence[str]
     on: bool = True
 
 
@@ -232,7 +232,7 @@ class Flows:
     def result(self, order: Order, timeout_s: float | None) -> Flow[Found]:
         """Waits for the end of a job. Raises ResultTimeout, or StoreUnavailable when the store is gone for too long."""
         ends = None if timeout_s is None else time.monotonic() + timeout_s
-        yield Watch(order.job.key)
+        yield Watch([order.job.key])
         interval, patience = FIRST_POLL_S, Patience()
         if time.monotonic() - order.placed_at < FRESH_S:
             yield Pause(interval if timeout_s is None else min(interval, timeout_s))

@@ -149,9 +149,9 @@ class Mapping:
         for entry, message in zip(firsts, sent, strict=True):
             key = entry.order.job.key
             self.pending[key] = _Pending(entry.order, [same.name for same in missed[key]])
-            yield Watch(key)
             if message is not None:
                 messages.append((message, expected_ms(entry.source)))
+        yield Watch([entry.order.job.key for entry in firsts])
         yield from self.flows.publish(list(chunks(messages)))
 
     def _look(self, wait: bool) -> Flow[None]:
@@ -185,7 +185,7 @@ class Mapping:
     def _finish(self, job: _Pending, found: Found) -> Flow[None]:
         key = job.order.job.key
         del self.pending[key]
-        yield Watch(key, on=False)
+        yield Watch([key], on=False)
         first, *others = job.names
         yield Give((first, found))
         again = replace(found, cached=True) if isinstance(found, Rendition) else found

@@ -17,7 +17,7 @@ from pixlane.mapping import Mapping
 from pixlane.purging import Purging
 from pixlane.recipe import Recipe
 from pixlane.settings import Settings
-from pixlane.sources import Given
+from pixlane.sources import Given, checked_path
 from pixlane.store.keys import Keys
 from pixlane.store.ledger import Message
 from pixlane.store.servers import Servers
@@ -67,7 +67,7 @@ class Service:
 
     def by_path(self, given: Given) -> bool:
         """Whether the path of this source travels, and not its bytes."""
-        if isinstance(given, (bytes, bytearray, memoryview)):
+        if not isinstance(given, (str, os.PathLike)):
             return False
         if self._send is not None:
             return self._send == "path"
@@ -111,4 +111,4 @@ class Service:
 
 
 def _lies_under(given: str | os.PathLike[str], root: Path) -> bool:
-    return Path(os.path.realpath(given)).is_relative_to(root)
+    return Path(os.path.realpath(checked_path(given))).is_relative_to(root)

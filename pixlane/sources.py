@@ -47,7 +47,7 @@ def identify(given: Given, limit: int, *, by_path: bool = False) -> Iterator[Sou
         return
     if not isinstance(given, (str, os.PathLike)):
         raise InvalidArgument(f"a source is a path or bytes, got {type(given).__name__}")
-    path = os.path.abspath(given)
+    path = os.path.abspath(checked_path(given))
     digest, kept, byte_count, head = hashlib.sha256(), [], 0, b""
     for block in blocks(path, limit):
         digest.update(block)
@@ -57,6 +57,14 @@ def identify(given: Given, limit: int, *, by_path: bool = False) -> Iterator[Sou
             kept.append(block)
         yield None
     yield Source(digest.hexdigest(), byte_count, head, *((None, path) if by_path else (b"".join(kept), None)))
+
+
+def checked_path(given: str | os.PathLike[str]) -> str:
+    """The path as text. Raises InvalidArgument for what no file system can name."""
+    path = os.fsdecode(given)
+    if not path or "\0" in path:
+        raise InvalidArgument(f"a path is not empty and holds no NUL, got {path!r}", actual=path)
+    return path
 
 
 def blocks(path: str, limit: int, *, follow: bool = True) -> Iterator[bytes]:
@@ -94,7 +102,7 @@ def read_allowed(path: str, config: Settings) -> bytes:
     Raises PathNotAllowed, SourceMissing, NotAFile, SourceUnreadable, SourceTooLarge.
     """
     roots = allowed_roots(config)
-    resolved = os.path.realpath(path)
+    resolved = os.path.realpath(checked_path(path))
     if not any(Path(resolved).is_relative_to(root) for root in roots):
         named = ", ".join(roots) if roots else "no folder; sources have to travel as bytes"
         raise PathNotAllowed(f"{path} lies outside of what this worker may read: {named}", limit=list(roots), actual=path)

@@ -40,13 +40,13 @@ class Watch:
         self._keys: set[str] = set()
         self._bell = threading.Event()
 
-    def add(self, key: str) -> None:
-        self._keys.add(key)
-        self._owner.subscribe(key, self)
+    def add(self, keys: Iterable[str]) -> None:
+        self._keys.update(keys)
+        self._owner.subscribe(keys, self)
 
-    def drop(self, key: str) -> None:
-        self._keys.discard(key)
-        self._owner.unsubscribe(key, self)
+    def drop(self, keys: Iterable[str]) -> None:
+        self._keys.difference_update(keys)
+        self._owner.unsubscribe(keys, self)
 
     def ring(self, key: str) -> None:
         self._ended.add(key)
@@ -63,8 +63,7 @@ class Watch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for key in tuple(self._keys):
-            self.drop(key)
+        self.drop(tuple(self._keys))
 
 
 class Wakeups:
@@ -95,23 +94,25 @@ class Wakeups:
             self._begin()
         return Watch(self)
 
-    def subscribe(self, key: str, watch: Watch) -> None:
+    def subscribe(self, keys: Iterable[str], watch: Watch) -> None:
         with self._lock:
-            watches = self._watches.setdefault(key, set())
-            watches.add(watch)
+            unheard = [key for key in keys if key not in self._watches and key not in self._stale]
+            for key in keys:
+                self._watches.setdefault(key, set()).add(watch)
+                self._stale.discard(key)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._listen, name="pixlane-wakeups", daemon=True)
                 self._thread.start()
-            elif len(watches) == 1 and key not in self._stale:
-                self._tell("SUBSCRIBE", [key])
-            self._stale.discard(key)
+            elif unheard:
+                self._tell("SUBSCRIBE", unheard)
 
-    def unsubscribe(self, key: str, watch: Watch) -> None:
+    def unsubscribe(self, keys: Iterable[str], watch: Watch) -> None:
         with self._lock:
-            watches = self._watches.get(key, set())
-            watches.discard(watch)
-            if not watches and self._watches.pop(key, None) is not None:
-                self._stale.add(key)
+            for key in keys:
+                watches = self._watches.get(key, set())
+                watches.discard(watch)
+                if not watches and self._watches.pop(key, None) is not None:
+                    self._stale.add(key)
             if len(self._stale) >= STALE_CHANNELS:
                 self._tell("UNSUBSCRIBE", self._stale)
                 self._stale.clear()
@@ -170,13 +171,13 @@ class AsyncWatch:
         self._keys: set[str] = set()
         self._bell = asyncio.Event()
 
-    async def add(self, key: str) -> None:
-        self._keys.add(key)
-        await self._owner.subscribe(key, self)
+    async def add(self, keys: Iterable[str]) -> None:
+        self._keys.update(keys)
+        await self._owner.subscribe(keys, self)
 
-    async def drop(self, key: str) -> None:
-        self._keys.discard(key)
-        await self._owner.unsubscribe(key, self)
+    async def drop(self, keys: Iterable[str]) -> None:
+        self._keys.difference_update(keys)
+        await self._owner.unsubscribe(keys, self)
 
     def ring(self, key: str) -> None:
         self._ended.add(key)
@@ -197,8 +198,7 @@ class AsyncWatch:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for key in tuple(self._keys):
-            await self.drop(key)
+        await self.drop(tuple(self._keys))
 
 
 class AsyncWakeups:
@@ -213,30 +213,32 @@ class AsyncWakeups:
         self._watches: dict[str, set[AsyncWatch]] = {}
         self._stale: set[str] = set()
         self._listener: Any = None
+        self._speaking = asyncio.Lock()  # two that speak first would each make a connection
         self._task: asyncio.Task[None] | None = None
 
     def watch(self) -> AsyncWatch:
         return AsyncWatch(self)
 
-    async def subscribe(self, key: str, watch: AsyncWatch) -> None:
-        watches = self._watches.setdefault(key, set())
-        watches.add(watch)
+    async def subscribe(self, keys: Iterable[str], watch: AsyncWatch) -> None:
+        unheard = [key for key in keys if key not in self._watches and key not in self._stale]
+        for key in keys:
+            self._watches.setdefault(key, set()).add(watch)
+            self._stale.discard(key)
         if self._listener is None:
             self._listener = self._redis.pubsub(ignore_subscribe_messages=True)
-            await self._tell(self._listener.subscribe, key)
             self._task = asyncio.create_task(self._listen(), name="pixlane-wakeups")
-        elif len(watches) == 1 and key not in self._stale:
-            await self._tell(self._listener.subscribe, key)
-        self._stale.discard(key)
+        elif unheard:
+            await self._tell(self._listener.subscribe, unheard)
 
-    async def unsubscribe(self, key: str, watch: AsyncWatch) -> None:
-        watches = self._watches.get(key, set())
-        watches.discard(watch)
-        if not watches and self._watches.pop(key, None) is not None:
-            self._stale.add(key)
+    async def unsubscribe(self, keys: Iterable[str], watch: AsyncWatch) -> None:
+        for key in keys:
+            watches = self._watches.get(key, set())
+            watches.discard(watch)
+            if not watches and self._watches.pop(key, None) is not None:
+                self._stale.add(key)
         if len(self._stale) >= STALE_CHANNELS and self._task is not None:
             stale, self._stale = self._stale, set()
-            await self._tell(self._listener.unsubscribe, *stale)
+            await self._tell(self._listener.unsubscribe, stale)
 
     async def close(self) -> None:
         if self._task is not None:
@@ -247,25 +249,24 @@ class AsyncWakeups:
             await self._listener.aclose()
         await self._redis.aclose()
 
-    async def _tell(self, command: Callable[..., Any], *keys: str) -> None:
-        with suppress(redis.RedisError, OSError):
-            async with asyncio.timeout(self._timeout_s):
+    async def _tell(self, command: Callable[..., Any], keys: Iterable[str]) -> None:
+        with suppress(redis.RedisError, OSError):  # the listener makes the connection again, with all its channels
+            async with asyncio.timeout(self._timeout_s), self._speaking:
                 await command(*map(self._channel, keys))
 
-    async def _subscribe_again(self) -> None:
-        with suppress(redis.RedisError, OSError):
-            if self._watches:
-                async with asyncio.timeout(self._timeout_s):
-                    await self._listener.subscribe(*map(self._channel, self._watches))
+    async def _tell_all(self) -> None:
+        if self._watches:
+            await self._tell(self._listener.subscribe, tuple(self._watches))
 
     async def _listen(self) -> None:
         start = len(self._channel(""))
+        await self._tell_all()
         while True:
             try:
                 message = await self._listener.get_message(timeout=LISTEN_S)
             except (redis.RedisError, OSError, RuntimeError):  # broken, or never made
                 await asyncio.sleep(RECONNECT_S)
-                await self._subscribe_again()
+                await self._tell_all()
                 continue
             if message is not None and message["type"] == "message":
                 key = message["channel"].decode()[start:]

@@ -30,6 +30,10 @@ READ_BYTES: Final = 1 << 18
 """Read from the socket at once; a data URL of the default budget comes in one or two reads."""
 
 
+ASYNC_CONNECTIONS: Final = 32
+"""Connections that the calls of one event loop share."""
+
+
 class Server:
     """One Redis server, for threads; connections are kept and shared.
 
@@ -42,7 +46,9 @@ class Server:
         self.url = url
         self.timeout_s = timeout_s
         kind, options = _connection(url, timeout_s)
-        self._pool = redis.ConnectionPool(connection_class=_TIMED[kind], **options, socket_read_size=READ_BYTES)
+        self._pool = redis.ConnectionPool(
+            connection_class=_TIMED[kind], **options, socket_read_size=READ_BYTES, max_connections=2**31
+        )
 
     def run(self, commands: Sequence[Command], *, atomic: bool = False) -> list[Any]:
         """The replies in order; `atomic` makes it one MULTI. Raises StoreUnavailable or StoreFull."""
@@ -83,12 +89,15 @@ class AsyncServer:
             retry=AsyncRetry(NoBackoff(), 0),
             socket_timeout=None,
             socket_connect_timeout=None,
+            max_connections=ASYNC_CONNECTIONS,
         )
+        # Whoever has to wait for a connection waits for calls of this process: that is no fault of the server.
+        self._free = asyncio.Semaphore(ASYNC_CONNECTIONS)
 
     async def run(self, commands: Sequence[Command], *, atomic: bool = False) -> list[Any]:
         """The replies in order; `atomic` makes it one MULTI. Raises StoreUnavailable or StoreFull."""
         try:
-            async with asyncio.timeout(self.timeout_s):
+            async with self._free, asyncio.timeout(self.timeout_s):
                 replies = await self._exchange(_wrap(commands, atomic))
                 if _needs_scripts(replies):
                     await self._exchange(scripts.load_commands())

@@ -46,7 +46,7 @@ def unavailable(url: str, error: BaseException, timeout_s: float, server: str = 
     for cause in chain:
         if isinstance(cause, redis.ResponseError):  # while the connection was made: no such database, for example
             return StoreUnavailable(f"{where} refused: {cause}", server=shown(url))
-    return StoreUnavailable(f"{where} cannot be used ({type(chain[-1]).__name__})", server=shown(url))
+    return StoreUnavailable(f"{where} cannot be used ({type(error).__name__})", server=shown(url))
 
 
 def refused(url: str, error: redis.ResponseError) -> ServiceError:

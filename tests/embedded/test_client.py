@@ -174,6 +174,58 @@ def test_one_image_asked_for_by_many_at_once_is_decoded_once(valkey: Valkey, qui
     assert starts(worker, valkey) == ["ok"]
 
 
+def test_more_calls_at_once_than_there_are_connections_wait_for_their_turn(
+    valkey: Valkey, quick: Settings, start_worker: Any
+) -> None:
+    start_worker()
+
+    async def ask_all() -> list[Rendition]:
+        async with AsyncClient(valkey.url, settings=quick) as client:
+
+            async def ask(number: int) -> Rendition:
+                return await (await client.submit(picture(number))).result(PATIENCE_S)
+
+            return await asyncio.gather(*map(ask, range(200)))
+
+    assert {answer.source.sha256 for answer in asyncio.run(ask_all())} == {sha256(picture(number)) for number in range(200)}
+
+
+def test_a_call_that_is_cancelled_spoils_no_other(valkey: Valkey, quick: Settings, start_worker: Any) -> None:
+    start_worker()
+
+    async def ask_and_give_up() -> list[Rendition]:
+        async with AsyncClient(valkey.url, settings=quick) as client:
+            for number in range(40):
+                for awaitable in (client.submit(picture(number)), (await client.submit(picture(number))).result()):
+                    asking = asyncio.create_task(awaitable)
+                    await asyncio.sleep(number * 0.0002)
+                    asking.cancel()
+                    await asyncio.wait([asking])
+            return [await (await client.submit(picture(number))).result(PATIENCE_S) for number in range(40)]
+
+    answers = asyncio.run(ask_and_give_up())
+    assert [answer.source.sha256 for answer in answers] == [sha256(picture(number)) for number in range(40)]
+
+
+def test_a_client_goes_on_in_a_fork_and_in_its_parent(valkey: Valkey, quick: Settings, start_worker: Any) -> None:
+    start_worker()
+    with Client(valkey.url, settings=quick) as client:
+        client.submit(picture()).result(PATIENCE_S)
+        forks = []
+        for place in range(3):
+            forks.append(os.fork())
+            if forks[-1] == 0:
+                code = 2
+                try:  # no word of pytest in the fork: it says by its exit code whether every answer was its own
+                    asked = [client.submit(picture(100 * place + number)) for number in range(100, 110)]
+                    code = 0 if all(job.result(PATIENCE_S).source.sha256 == job.sha256 for job in asked) else 1
+                finally:
+                    os._exit(code)
+        for number in range(10):
+            assert client.submit(picture(number)).result(PATIENCE_S).source.sha256 == sha256(picture(number))
+        assert [os.waitpid(fork, 0)[1] for fork in forks] == [0, 0, 0]
+
+
 def test_a_deterministic_error_is_typed_on_both_sides_and_remembered(connect: Any, start_worker: Any, valkey: Valkey) -> None:
     worker = start_worker()
     client, data = connect(), b"<html>no picture</html>"
@@ -285,6 +337,24 @@ def test_what_is_no_readable_file_is_refused_before_anything_is_sent(connect: An
         with pytest.raises(kind):
             client.submit(tmp_path / name)
     assert valkey.redis.keys("*") == []
+
+
+@pytest.mark.parametrize("name", ["", "a\0b"])
+def test_what_no_file_system_can_name_is_an_invalid_argument(connect: Any, name: str) -> None:
+    client = connect()
+    with pytest.raises(kinds.InvalidArgument):
+        client.submit(name)
+    ((given, error),) = client.map([name])
+    assert (given, error.code) == (name, "invalid_argument")
+
+
+@pytest.mark.parametrize("send", ["bytes", "path"])
+@pytest.mark.parametrize("name", [b"new\nline.png", b"no\xfftext.png", b'-1,"sent_at":-1.png', b"n" * 250])
+def test_a_file_may_have_an_odd_name(connect: Any, start_worker: Any, tmp_path: Path, name: bytes, send: str) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+    path.write_bytes(picture())
+    start_worker(allowed_roots=str(tmp_path))
+    assert connect(send=send).submit(path).result(PATIENCE_S).width == 40
 
 
 def test_a_pipe_behind_an_allowed_path_does_not_hang_the_worker(connect: Any, start_worker: Any, tmp_path: Path) -> None:
