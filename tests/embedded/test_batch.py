@@ -177,6 +177,7 @@ def test_each_kind_of_bad_input_is_a_typed_error_and_the_others_are_done(shell: 
     assert done.summary["failed_codes"]["not_an_image"] == 2
 
 
+@pytest.mark.slow
 def test_failures_are_named_on_stderr_one_line_each_and_the_table_is_on_stdout(shell: Shell, tmp_path: Path) -> None:
     put(tmp_path / "in", a_png=picture(20), b_png=b"text", c_png=b"")
     done = shell.run("batch", "in")
@@ -195,6 +196,7 @@ def test_identical_files_are_done_once(shell: Shell, tmp_path: Path) -> None:
     assert len({line["key"] for line in manifest(tmp_path / "in-ready").values()}) == 1
 
 
+@pytest.mark.slow
 def test_the_folder_of_the_results_inside_the_folder_is_not_input_the_next_time(shell: Shell, tmp_path: Path) -> None:
     put(tmp_path / "in", a_png=picture(30))
     for _ in range(2):
@@ -213,6 +215,7 @@ def test_profile_recipe_and_data_urls_reach_the_result(shell: Shell, tmp_path: P
     assert b64decode(url.partition(",")[2]) == (tmp_path / "in-ready/a.png.jpg").read_bytes()
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it_with_130_and_a_manifest_of_what_is_done_and_the_next_run_continues(shell: Shell, tmp_path: Path) -> None:
     put(tmp_path / "in", **{f"{number:03d}_png": noise(600, 400) for number in range(32)})
     process = shell.start("batch", "in", "--json", start_new_session=True)
@@ -232,6 +235,7 @@ def test_ctrl_c_ends_it_with_130_and_a_manifest_of_what_is_done_and_the_next_run
     assert (rest.code, rest.summary["done"], rest.summary["unchanged"]) == (exits.DONE, 32, summary["done"])
 
 
+@pytest.mark.slow
 def test_killed_outright_it_leaves_the_old_manifest_and_the_next_run_continues(shell: Shell, tmp_path: Path) -> None:
     put(tmp_path / "in", old_png=picture(40))
     shell.run("batch", "in")
@@ -250,6 +254,7 @@ def test_killed_outright_it_leaves_the_old_manifest_and_the_next_run_continues(s
     assert not list((tmp_path / "in-ready").glob(".*"))
 
 
+@pytest.mark.slow
 def test_a_redis_that_refuses_is_no_service_and_one_line(shell: Shell, tmp_path: Path) -> None:
     put(tmp_path / "in", a_png=picture(50))
     refusing = {"PIXLANE_REDIS_URL": "redis://127.0.0.1:1/0"}
@@ -340,6 +345,7 @@ def test_with_a_named_redis_the_bytes_travel_and_its_workers_do_the_work(
     assert url.startswith(b"data:image/png;base64,")
 
 
+@pytest.mark.slow
 def test_submit_get_key_and_purge_speak_of_the_same_image(shell: Shell, tmp_path: Path) -> None:
     put(tmp_path, a_png=picture(80))
     digest = sha256(picture(80)).hexdigest()
@@ -377,6 +383,7 @@ def test_a_link_that_is_submitted_is_what_it_leads_to(shell: Shell, tmp_path: Pa
     assert json.loads(done.out)["source"]["sha256"] == sha256(picture(82)).hexdigest()
 
 
+@pytest.mark.slow
 def test_purging_all_wants_a_yes(shell: Shell, tmp_path: Path) -> None:
     put(tmp_path, a_png=picture(81))
     shell.run("submit", "a.png", "--wait")

@@ -64,6 +64,7 @@ def test_a_command_that_follows_at_once_finds_it_running(service_folder: Path) -
     eventually(lambda: gone(supervisor))
 
 
+@pytest.mark.slow
 def test_users_that_come_while_it_ends_get_a_running_one(service_folder: Path) -> None:
     for delay_s in (0.0, 0.1, 0.2, 0.3, 0.4):
         user = UserProcess(service_folder, PIXLANE_EMBEDDED_LINGER_S="0")

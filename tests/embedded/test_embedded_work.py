@@ -31,6 +31,7 @@ def screens(folder: Path, count: int) -> list[Path]:
     return paths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["worker", "server"])
 def test_work_goes_on_after_the_worker_or_the_store_is_killed_in_the_middle(here: Path, tmp_path: Path, name: str) -> None:
     paths = screens(tmp_path / "screens", 24)
@@ -52,6 +53,7 @@ def result_of(job: Job) -> Rendition:
             time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_what_was_submitted_and_left_is_done_at_the_next_start(here: Path, tmp_path: Path) -> None:
     path = screens(tmp_path / "screens", 1)[0]
     with embedded.attach() as service:

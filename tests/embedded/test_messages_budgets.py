@@ -24,6 +24,7 @@ print(json.dumps([budget.take(b"the bytes of an image").allowed for _ in range(2
 """
 
 
+@pytest.mark.slow
 def test_processes_that_ask_at_once_get_the_limit_together(valkey: Valkey) -> None:
     command = [sys.executable, "-c", ASK, valkey.url]
     asking = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]

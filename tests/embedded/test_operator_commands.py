@@ -104,6 +104,7 @@ def test_a_worker_that_has_not_been_seen_for_a_while_is_not_alive(tmp_path: Path
     assert json.loads(pixlane(tmp_path, "health", "--redis", valkey.url, "--json").stdout)["workers"] == 0
 
 
+@pytest.mark.slow
 def test_health_here_counts_the_workers_of_this_host_alone(tmp_path: Path, valkey: Valkey) -> None:
     now_ms = valkey.redis.time()[0] * 1000
     valkey.redis.zadd("pixlane:workers", {"elsewhere:7": now_ms})
@@ -125,6 +126,7 @@ def test_health_imports_neither_celery_nor_an_engine(tmp_path: Path, valkey: Val
 # up --------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_up_prints_one_line_when_it_is_ready_and_ends_with_ctrl_c(tmp_path: Path, began: Began) -> None:
     up = began("up", "--json", "--concurrency", "1", "--root", str(tmp_path), stdout=subprocess.PIPE)
     assert up.stdout is not None
@@ -138,6 +140,7 @@ def test_up_prints_one_line_when_it_is_ready_and_ends_with_ctrl_c(tmp_path: Path
     wait_until(lambda: pixlane(tmp_path, "health").returncode == 4, "the service has ended")
 
 
+@pytest.mark.slow
 def test_up_tells_a_second_one_that_its_concurrency_has_no_effect(tmp_path: Path, began: Began) -> None:
     first = began("up", "--json", "--concurrency", "1", stdout=subprocess.PIPE)
     assert first.stdout is not None
@@ -173,6 +176,7 @@ def test_up_is_for_those_who_name_no_redis(tmp_path: Path) -> None:
     assert "secret" not in run.stderr
 
 
+@pytest.mark.slow
 def test_up_shows_its_state_on_a_terminal(tmp_path: Path, began: Began) -> None:
     ours, theirs = pty.openpty()
     up = began("up", stdout=theirs, stderr=theirs)
@@ -213,6 +217,7 @@ def test_a_worker_without_its_redis_is_four_in_one_line(tmp_path: Path) -> None:
     assert len(run.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_worker_works_where_somebody_else_has_a_worker_py_and_ends_with_sigterm(
     tmp_path: Path, valkey: Valkey, began: Began
 ) -> None:
@@ -268,6 +273,7 @@ if "slow" not in sys.argv[1:]:
     assert (slow["name"], slow["ok"], slow["found"]) == ("slow", False, "no picture within 0.5 s")
 
 
+@pytest.mark.slow
 def test_doctor_says_that_text_will_be_blank_where_there_is_no_font(tmp_path: Path) -> None:
     nothing = tmp_path / "nothing"
     nothing.mkdir()

@@ -129,6 +129,7 @@ def test_a_result_that_is_there_already_closes_the_record(start_worker: Start, e
     assert starts(second, valkey) == ["found"], "nothing was decoded"
 
 
+@pytest.mark.slow
 def test_a_child_that_dies_is_charged_once_and_its_job_done(start_worker: Start, enqueue: Any, valkey: Valkey) -> None:
     worker = start_worker()
     (message,) = enqueue(slow_picture(), queue="interactive")
@@ -139,6 +140,7 @@ def test_a_child_that_dies_is_charged_once_and_its_job_done(start_worker: Start,
     assert ", 1 of 3" in worker.log.read_text()
 
 
+@pytest.mark.slow
 def test_a_poison_image_is_put_aside_and_the_rest_of_its_chunk_done(start_worker: Start, enqueue: Any, valkey: Valkey) -> None:
     """The hard limit ends its process each time: a real death, without a hand from outside."""
     good, poison = [picture(number) for number in range(6)], slow_picture(9900)
@@ -151,6 +153,7 @@ def test_a_poison_image_is_put_aside_and_the_rest_of_its_chunk_done(start_worker
     assert worker.process.poll() is None
 
 
+@pytest.mark.slow
 def test_a_run_past_the_hard_limit_is_ended_though_the_parent_is_stopped(
     start_worker: Start, enqueue: Any, valkey: Valkey
 ) -> None:

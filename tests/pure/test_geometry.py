@@ -55,6 +55,7 @@ def test_a_raster_never_grows() -> None:
     assert (rendition.width, rendition.height) == (10, 7)
 
 
+@pytest.mark.slow
 def test_every_axis_has_its_own_scale() -> None:
     rendition = normalize(make.array(make.smooth(3001, 1999), "JPEG"), Recipe(max_side=333))
     assert rendition.width == 333
@@ -142,6 +143,7 @@ def test_what_streams_takes_little() -> None:
         assert normalize(make.array(make.noise(256, 256), form), limits=Limits(max_decode_bytes=100_000)).source.width == 256
 
 
+@pytest.mark.slow
 def test_a_deadline_ends_a_decode_in_the_middle() -> None:
     data = make.array(make.noise(3000, 3000), compress_level=1)
     with pytest.raises(PixlaneError) as caught:

@@ -81,6 +81,7 @@ def test_what_is_chosen_equals_trying_all_in_order(name, target):
     assert climbed(PICTURES[name], recipe) == chosen_by_trying_all(PICTURES[name], recipe)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accept", [(JPEG,), (PNG,), (WEBP,), (PNG, WEBP), (JPEG, PNG), (JPEG, WEBP)])
 @pytest.mark.parametrize("name", ["page", "photo", "half photo, half page"])
 def test_it_does_for_every_receiver(accept, name):
@@ -89,6 +90,7 @@ def test_it_does_for_every_receiver(accept, name):
         assert climbed(PICTURES[name], recipe) == chosen_by_trying_all(PICTURES[name], recipe)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 1000),
@@ -345,6 +347,7 @@ def test_a_smaller_size_looks_like_one_drawn_from_the_source():
     assert np.abs(make.pixels(found.data).astype(int) - direct).mean() < 2
 
 
+@pytest.mark.slow
 def test_two_encodes_an_image_on_average():
     pictures = [make.photo(800, 600, seed=seed, grain=grain) for seed, grain in enumerate((0, 3, 8, 16, 30))]
     pictures += [make.text(1000, 700, ink=ink, px=px) for ink, px in (("black", 14), ("#aa2211", 20), ("#1133cc", 12))]

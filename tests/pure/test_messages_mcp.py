@@ -430,6 +430,7 @@ BLOCKS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(content=st.lists(BLOCKS, max_size=6), is_open=st.booleans())
 @hypothesis_settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_a_server_sends_is_a_result_that_is_json(media: MediaFolder, content: list[Any], is_open: bool) -> None:

@@ -63,6 +63,7 @@ def as_base64(raw: bytes) -> str:
     return base64.b64encode(raw).decode()
 
 
+@pytest.mark.slow
 @given(
     route=st.sampled_from(ROUTES),
     pieces=st.lists(st.sampled_from(sorted(PIECES)), max_size=9),
@@ -131,6 +132,7 @@ def with_value(node: Any, path: tuple[Any, ...], value: Any) -> Any:
     return copied
 
 
+@pytest.mark.slow
 @given(wire=st.sampled_from(wires.NAMES), data=st.data())
 @hypothesis_settings(max_examples=200, deadline=None)
 def test_no_history_of_any_shape_raises(wire: str, data: st.DataObject) -> None:

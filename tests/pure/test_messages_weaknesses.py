@@ -47,6 +47,7 @@ def heic(width: int, height: int) -> bytes:
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_1_a_photograph_in_heic_becomes_a_jpeg_of_its_own_size_not_a_huge_png(tmp_path: Path) -> None:
     drawn = picture(attach(tmp_path, "a.heic", heic(400, 300)))
     assert (drawn.format, drawn.size) == ("JPEG", (400, 300))
@@ -101,6 +102,7 @@ def test_7_no_detail_is_wasted_by_halving() -> None:
     assert Image.open(io.BytesIO(data or b"")).width == 8000
 
 
+@pytest.mark.slow
 def test_8_a_bomb_is_named_and_not_embedded(tmp_path: Path) -> None:
     bomb = make.encode(Image.new("1", (14_000, 14_000)), "PNG")
     attached = attach(tmp_path, "a.png", bomb)

@@ -31,6 +31,7 @@ sides = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(name=st.sampled_from(RULES), width=sides, height=sides)
 @example(name="claude_patch28:1568:1568", width=1, height=65_535)
 @example(name="openai_patch32:10:0", width=65_535, height=1)
