@@ -13,13 +13,14 @@ from typing import Any
 
 from pixlane import wakeups
 from pixlane.errors import PixlaneError
-from pixlane.flows import Ask, End, Failure, Flow, Found, Give, Order, Pause, Publish, Step, T, Watch, advance
+from pixlane.flows import Order
 from pixlane.mapping import IN_FLIGHT
 from pixlane.recipe import Recipe
 from pixlane.rendition import Rendition
 from pixlane.service import Service, Travel
 from pixlane.settings import Settings
 from pixlane.sources import Given
+from pixlane.steps import Ask, End, Failure, Flow, Found, Give, Pause, Publish, Step, T, Watch, advance
 from pixlane.store.connect import AsyncServer, Server
 
 

@@ -1,24 +1,32 @@
 """What a client does, step by step: written once for `Client` and `AsyncClient`.
 
-A flow is a generator that yields what is to be done next (ask a server, send messages, wait) and receives the answer; the two
-clients differ only in how they carry out such a step. So a rule like "result, then record, then submit again" stands in one
-place, and no step knows threads or event loops.
+The steps are in `pixlane.steps`. So a rule like "result, then record, then submit again" stands in one place, and knows neither
+threads nor event loops.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final
 
 from pixlane import sources
-from pixlane.errors import InvalidArgument, JobLost, PixlaneError, ResultTimeout, ServiceError, SourceChanged, StoreUnavailable
+from pixlane.errors import (
+    InvalidArgument,
+    JobLost,
+    PixlaneError,
+    ResultTimeout,
+    ServiceError,
+    SourceChanged,
+    StoreFull,
+    StoreUnavailable,
+)
 from pixlane.recipe import Recipe
-from pixlane.rendition import Rendition
 from pixlane.settings import Settings
 from pixlane.sources import Given, Source
+from pixlane.steps import Ask, Flow, Found, Pause, Publish, Watch
 from pixlane.store import envelope, ledger, results
 from pixlane.store.connect import Command
 from pixlane.store.keys import Keys
@@ -38,76 +46,8 @@ OUTAGE_PATIENCE_S: Final = 10.0
 MAX_RESUBMISSIONS: Final = 5
 """A waiter that finds neither result nor record submits again, so often."""
 
-
-Role = Literal["ledger", "cache"]
-
-# Steps -----------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Ask:
-    """Send commands to a role; the answer is the list of replies."""
-
-    role: Role
-    commands: Sequence[Command]
-    atomic: bool = False
-
-
-@dataclass(frozen=True)
-class Publish:
-    """Send jobs to a broker that is not on the server of the ledger: one message for each group."""
-
-    groups: Sequence[Sequence[Message]]
-
-
-@dataclass(frozen=True)
-class Watch:
-    """Be woken when these jobs end; `on=False`: no longer."""
-
-    keys: Sequence[str]
-    on: bool = True
-
-
-@dataclass(frozen=True)
-class Pause:
-    """Wait; the answer is the set of watched jobs that ended, which ends the wait early. 0 s: let others run."""
-
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Give:
-    """Hand an item to the caller of `map`."""
-
-    item: tuple[Any, Rendition | PixlaneError]
-
-
-Step = Ask | Publish | Watch | Pause | Give
-T = TypeVar("T")
-Flow = Generator[Step, Any, T]
-Found = Rendition | PixlaneError
-
-
-@dataclass(frozen=True)
-class End:
-    """The flow is over; what it returned."""
-
-    value: Any
-
-
-@dataclass(frozen=True)
-class Failure:
-    """The answer to a step that failed: the error is raised inside the flow."""
-
-    error: PixlaneError
-
-
-def advance(flow: Flow[Any], answer: Any) -> Step | End:
-    """The next step of a flow, given the answer to the one before; None begins it."""
-    try:
-        return flow.throw(answer.error) if isinstance(answer, Failure) else flow.send(answer)
-    except StopIteration as end:
-        return End(end.value)
+OUTAGES: Final = (StoreUnavailable, StoreFull)
+"""What a waiter bears for a while: a server comes back, and a full one finds room."""
 
 
 @dataclass
@@ -128,7 +68,7 @@ class Patience:
 
     since: float | None = None
 
-    def bear(self, error: StoreUnavailable) -> None:
+    def bear(self, error: ServiceError) -> None:
         """Raises the error once the outage lasts too long."""
         now = time.monotonic()
         if self.since is None:
@@ -230,7 +170,7 @@ class Flows:
         return answers
 
     def result(self, order: Order, timeout_s: float | None) -> Flow[Found]:
-        """Waits for the end of a job. Raises ResultTimeout, or StoreUnavailable when the store is gone for too long."""
+        """Waits for the end of a job. Raises ResultTimeout, or StoreUnavailable or StoreFull when that lasts."""
         ends = None if timeout_s is None else time.monotonic() + timeout_s
         yield Watch([order.job.key])
         interval, patience = FIRST_POLL_S, Patience()
@@ -240,7 +180,7 @@ class Flows:
             try:
                 (found,) = yield from self.survey([order])
                 patience.since = None
-            except StoreUnavailable as error:
+            except OUTAGES as error:
                 patience.bear(error)
                 found = None
             if found is not None:

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from pixlane.errors import PixlaneError, StoreUnavailable
-from pixlane.flows import Flow, Flows, Found, Give, Order, Patience, Pause, Watch, check_queue, make_order
+from pixlane.errors import PixlaneError, ServiceError
+from pixlane.flows import OUTAGES, Flows, Order, Patience, check_queue, make_order
 from pixlane.recipe import Recipe
 from pixlane.rendition import Rendition
 from pixlane.settings import MIB
 from pixlane.sources import Given, Source
+from pixlane.steps import Flow, Found, Give, Pause, Watch
 from pixlane.store.ledger import Message
 
 IN_FLIGHT: Final = 192
@@ -118,7 +119,7 @@ class Mapping:
             try:
                 yield from self._submit(group)
                 self._reach()
-            except StoreUnavailable as error:
+            except OUTAGES as error:
                 if self._is_given_up(error):
                     for entry in group:
                         yield Give((entry.name, error))
@@ -168,7 +169,7 @@ class Mapping:
             try:
                 answers: Sequence[Found | None] = yield from self.flows.survey([job.order for job in part])
                 self._reach()
-            except StoreUnavailable as error:
+            except OUTAGES as error:
                 if not self._is_given_up(error):
                     yield Pause(RETRY_PAUSE_S)
                     return
@@ -195,12 +196,12 @@ class Mapping:
     def _reach(self) -> None:
         self.reached, self.patience.since = True, None
 
-    def _is_given_up(self, error: StoreUnavailable) -> bool:
+    def _is_given_up(self, error: ServiceError) -> bool:
         if not self.reached:
             raise error
         try:
             self.patience.bear(error)
-        except StoreUnavailable:
+        except OUTAGES:
             return True
         return False
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from pixlane.flows import Ask, Flow, Role, check_sha256
+from pixlane.flows import check_sha256
 from pixlane.settings import Settings
+from pixlane.steps import Ask, Flow, Role
 from pixlane.store import ledger
 from pixlane.store.keys import Keys
 

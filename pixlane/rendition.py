@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from pixlane.recipe import Region
+
+_T = TypeVar("_T")
 
 NOTE_CODES: dict[str, str] = {
     "target_clamped": "target_bytes lay outside 65,536 .. 4,194,304 and was moved to the nearer bound",
@@ -143,22 +145,27 @@ class Rendition:
 
     @classmethod
     def from_meta(cls, record: dict[str, Any], data_url: str, *, cached: bool = True) -> Rendition:
-        """The rendition that `to_meta` described, with the bytes of its data URL."""
+        """The rendition that `to_meta` described, with the bytes of its data URL; fields of a newer version are left out."""
         region = record["region"]
-        rendition = cls(
-            **{
-                **record,
-                "data": b"",
-                "source": Source(**record["source"]),
-                "region": Region(**region) if region else None,
-                "notes": tuple(Note(**note) for note in record["notes"]),
-                "attempts": tuple(Attempt(**attempt) for attempt in record["attempts"]),
-                "cached": cached,
-            }
-        )
+        given = {
+            **record,
+            "data": b"",
+            "source": _known(Source, record["source"]),
+            "region": _known(Region, region) if region else None,
+            "notes": tuple(_known(Note, note) for note in record["notes"]),
+            "attempts": tuple(_known(Attempt, attempt) for attempt in record["attempts"]),
+            "cached": cached,
+        }
+        rendition = _known(cls, given)
         rendition.__dict__["data_url"] = data_url
         del rendition.__dict__["data"]  # see _DataOfUrl
         return rendition
+
+
+def _known(kind: type[_T], record: dict[str, Any]) -> _T:
+    """An instance from a record that may have more fields than this version knows."""
+    names = kind.__dataclass_fields__  # type: ignore[attr-defined]
+    return kind(**{name: value for name, value in record.items() if name in names})
 
 
 class _DataOfUrl:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pixlane import settings as knobs
 from pixlane.errors import InvalidArgument
-from pixlane.flows import Flow, Flows, Found, Order
+from pixlane.flows import Flows, Order
 from pixlane.mapping import Mapping
 from pixlane.purging import Purging
 from pixlane.recipe import Recipe
 from pixlane.settings import Settings
 from pixlane.sources import Given, checked_path
+from pixlane.steps import Flow, Found
 from pixlane.store.keys import Keys
 from pixlane.store.ledger import Message
 from pixlane.store.servers import Servers

@@ -67,12 +67,10 @@ def checked_path(given: str | os.PathLike[str]) -> str:
     return path
 
 
-def blocks(path: str, limit: int, *, follow: bool = True) -> Iterator[bytes]:
-    """The bytes of a regular file, at most `limit` of them. `follow=False` refuses a symbolic link at the end of the path."""
-    # Without O_NONBLOCK the open of a FIFO waits for a writer, for ever if none comes.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+def blocks(path: str, limit: int, *, root: str | None = None) -> Iterator[bytes]:
+    """The bytes of a regular file, at most `limit` of them. `root`: it lies there, and no link on the way is followed."""
     try:
-        descriptor = os.open(path, flags | (0 if follow else getattr(os, "O_NOFOLLOW", 0)))
+        descriptor = os.open(path, _FLAGS) if root is None else _open_under(root, path)
         with open(descriptor, "rb", buffering=0) as file:
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode):
@@ -103,11 +101,12 @@ def read_allowed(path: str, config: Settings) -> bytes:
     """
     roots = allowed_roots(config)
     resolved = os.path.realpath(checked_path(path))
-    if not any(Path(resolved).is_relative_to(root) for root in roots):
+    root = next((root for root in roots if Path(resolved).is_relative_to(root)), None)
+    if root is None:
         named = ", ".join(roots) if roots else "no folder; sources have to travel as bytes"
         raise PathNotAllowed(f"{path} lies outside of what this worker may read: {named}", limit=list(roots), actual=path)
-    # Resolved already: a link that stands there now was put there since.
-    return b"".join(blocks(resolved, config.max_source_bytes, follow=False))
+    # Resolved already: a link that stands on the way now was put there since.
+    return b"".join(blocks(resolved, config.max_source_bytes, root=root))
 
 
 def allowed_roots(config: Settings) -> tuple[str, ...]:
@@ -119,6 +118,24 @@ def allowed_roots(config: Settings) -> tuple[str, ...]:
     return tuple(os.path.realpath(root) for root in named)
 
 
+# Without O_NONBLOCK the open of a FIFO waits for a writer, for ever if none comes.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+def _open_under(root: str, path: str) -> int:
+    """Opens a file folder by folder from the root down, so that none of them can be swapped for a link on the way."""
+    *folders, name = Path(path).relative_to(root).parts or (".",)
+    here = os.open(root, _FLAGS | os.O_DIRECTORY)
+    try:
+        for folder in folders:
+            inner = os.open(folder, _FLAGS | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
+            os.close(here)
+            here = inner
+        return os.open(name, _FLAGS | os.O_NOFOLLOW, dir_fd=here)
+    finally:
+        os.close(here)
+
+
 def _check_size(byte_count: int, limit: int, path: str | None = None) -> None:
     if byte_count > limit:
         subject = "the source" if path is None else path
@@ -128,6 +145,8 @@ def _check_size(byte_count: int, limit: int, path: str | None = None) -> None:
 def _unreadable(path: str, error: OSError) -> SourceUnreadable:
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return SourceMissing(f"{path} is not there")
+    if error.errno == errno.ELOOP:
+        return PathNotAllowed(f"{path} became a link while it was opened", actual=path)
     if error.errno in (errno.EISDIR, errno.ENXIO):
         return NotAFile(f"{path} is not a regular file")
     return SourceUnreadable(f"{path} cannot be read: {error.strerror}", actual=error.strerror)

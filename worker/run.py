@@ -30,8 +30,8 @@ def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> in
         if queue not in QUEUES:
             raise InvalidArgument(f"queues must be among {', '.join(QUEUES)}, got {queue!r}", actual=queue)
     prepare_environment()
-    # Celery's two lines a task cost more than they say; ours has the key of the job.
-    for chatty in ("celery.worker.strategy", "celery.app.trace"):
+    # Celery's two lines a task, and those of libvips, cost more than they say; ours has the key of the job.
+    for chatty in ("celery.worker.strategy", "celery.app.trace", "pyvips"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     servers = Servers.of(settings)
     name = name_of_this_process()

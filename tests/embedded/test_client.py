@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from pixlane import AsyncClient, Client, PixlaneError, Recipe
+from pixlane import AsyncClient, Client, PixlaneError, Recipe, sources
 from pixlane import errors as kinds
 from pixlane.rendition import Rendition
 from pixlane.settings import Settings
@@ -174,6 +174,7 @@ def test_one_image_asked_for_by_many_at_once_is_decoded_once(valkey: Valkey, qui
     assert starts(worker, valkey) == ["ok"]
 
 
+@pytest.mark.slow
 def test_more_calls_at_once_than_there_are_connections_wait_for_their_turn(
     valkey: Valkey, quick: Settings, start_worker: Any
 ) -> None:
@@ -299,6 +300,30 @@ def test_a_link_that_leads_out_of_the_root_is_refused(connect: Any, start_worker
     assert refuse(connect, valkey, tmp_path / "root" / "link.png").code == "path_not_allowed"
 
 
+@pytest.mark.parametrize("swapped", ["folder", "file"])
+def test_a_link_that_is_put_on_the_way_after_the_check_leads_nowhere(
+    tmp_path: Path, quick: Settings, monkeypatch: pytest.MonkeyPatch, swapped: str
+) -> None:
+    """Between the check and the open somebody swaps a part of the path for a link out of the root."""
+    inside, outside = tmp_path / "root" / "sub", tmp_path / "outside"
+    for folder in (inside, outside):
+        folder.mkdir(parents=True)
+        (folder / "a.png").write_bytes(picture())
+    resolve = os.path.realpath
+
+    def resolve_and_swap(path: Any) -> str:
+        resolved = resolve(path)
+        if resolved.endswith("a.png"):
+            victim = inside if swapped == "folder" else inside / "a.png"
+            victim.rename(tmp_path / "aside")
+            victim.symlink_to(outside if swapped == "folder" else outside / "a.png")
+        return resolved
+
+    monkeypatch.setattr(os.path, "realpath", resolve_and_swap)
+    with pytest.raises(kinds.SourceUnreadable):
+        sources.read_allowed(str(inside / "a.png"), replace(quick, allowed_roots=str(tmp_path / "root")))
+
+
 def test_a_worker_without_roots_refuses_every_path(connect: Any, start_worker: Any, tmp_path: Path, valkey: Valkey) -> None:
     (tmp_path / "a.png").write_bytes(picture())
     start_worker()
@@ -389,6 +414,18 @@ def test_a_server_that_is_down_is_store_unavailable(connect: Any, valkey: Valkey
     for call in (lambda: client.submit(picture()), lambda: client.fetch("0" * 64), lambda: list(client.map([picture()]))):
         with pytest.raises(kinds.StoreUnavailable):
             call()
+
+
+def test_a_map_bears_a_store_that_is_full_for_a_moment(connect: Any, start_worker: Any, valkey: Valkey) -> None:
+    start_worker()
+    items = connect().map([picture(number) for number in range(60)], in_flight=8)
+    answers = [next(items)]
+    valkey.redis.config_set("maxmemory-policy", "noeviction")
+    valkey.redis.config_set("maxmemory", 1)
+    threading.Timer(1.0, lambda: valkey.redis.config_set("maxmemory", 0)).start()
+    answers += list(items)
+    assert [answer for _, answer in answers if not isinstance(answer, Rendition)] == []
+    assert len(answers) == 60
 
 
 def test_a_waiter_bears_a_restart_of_the_server(connect: Any, start_worker: Any, valkey: Valkey) -> None:

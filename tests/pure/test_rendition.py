@@ -57,6 +57,14 @@ def test_a_rendition_survives_json():
     assert again.data_url == made.data_url
 
 
+def test_what_a_newer_version_wrote_is_read_without_its_new_fields():
+    made = rendition(region=Region(1, 2, 3, 4), notes=(Note("resized", "smaller"),), attempts=(Attempt(100, 75, "jpeg", 85, 6),))
+    meta = made.to_meta() | {"tiles": []}
+    for part in (meta["source"], meta["region"], meta["notes"][0], meta["attempts"][0]):
+        part["new"] = 1
+    assert Rendition.from_meta(meta, made.data_url, cached=False) == made
+
+
 def test_a_rendition_from_the_store_says_so():
     made = rendition()
     assert Rendition.from_meta(made.to_meta(), made.data_url).cached
