@@ -131,11 +131,11 @@ class Recipe:
     def for_profile(cls, name: str, *, many_images: bool = False, embed: bool = True, **changes: Any) -> Recipe:
         """The recipe for a provider: its limits, within the embed budget; `embed=False` takes its own byte limit.
 
-        `changes` are recipe fields that override the profile's. Raises UnknownProfile.
+        `changes` are recipe fields that override the profile's. Raises UnknownProfile, and InvalidRecipe for an unknown field.
         """
         from pixlane import profiles
 
-        return cls(**{**profiles.recipe_fields(name, many_images=many_images, embed=embed), **changes})
+        return cls.from_dict({**profiles.recipe_fields(name, many_images=many_images, embed=embed), **changes})
 
 
 _COLOUR = re.compile(r"auto|white|dark|#[0-9a-fA-F]{6}")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pixlane import formats, settings
-from pixlane.errors import NotAnImage
+from pixlane.errors import InvalidArgument, NotAnImage
 from pixlane.imaging import decoders, guard, ladder, untouched
 from pixlane.imaging.deadline import Deadline
 from pixlane.imaging.work import Encoded, Work
@@ -50,7 +50,12 @@ def normalize(
 
 
 def start(data: bytes, recipe: Recipe | None, *, name: str | None, declared_type: str | None, limits: Limits | None) -> Work:
-    """The work as it begins, with its deadline running."""
+    """The work as it begins, with its deadline running. Raises InvalidArgument where `data` is no bytes."""
+    if isinstance(data, (bytearray, memoryview)):
+        data = bytes(data)
+    if not isinstance(data, bytes):
+        kind = type(data).__name__
+        raise InvalidArgument(f"data must be bytes, got {kind}; read a file first: Path(...).read_bytes()", actual=kind)
     limits = limits or Limits.of(settings.current())
     return Work(data, recipe or Recipe(), limits, Deadline(limits.soft_timeout_s), name=name, declared_type=declared_type)
 

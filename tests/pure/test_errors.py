@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import pickle
+from pathlib import Path
 
 import pytest
 
-from pixlane import errors
+from pixlane import errors, normalize
 from pixlane.errors import BY_CODE, PixlaneError, TooManyPixels, TruncatedInput
 
 
@@ -48,3 +49,9 @@ def test_only_what_the_bytes_decide_is_cacheable():
         errors.OutputUnwritable,
     ):
         assert not kind.cacheable
+
+
+@pytest.mark.parametrize("data", ["examples/images/editor.png", Path("editor.png"), None])
+def test_what_is_no_bytes_is_refused_with_what_to_do(data):
+    with pytest.raises(errors.InvalidArgument, match="read_bytes"):
+        normalize(data)

@@ -132,6 +132,11 @@ def test_an_unknown_field_is_refused():
         Recipe.from_dict({"max_sides": 3})
 
 
+def test_an_unknown_field_is_refused_beside_a_profile_too():
+    with pytest.raises(InvalidRecipe, match="max_sidee"):
+        Recipe.for_profile("anthropic", max_sidee=3)
+
+
 def test_the_fingerprint_is_the_documented_formula():
     import hashlib
 
