@@ -6,7 +6,6 @@ The parent never decodes an image: one libvips operation before a fork hangs eve
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from celery import signals
 
 import tasks
 from pixlane.errors import InvalidArgument
+from pixlane.machine import cores
 from pixlane.queue import make_app
 from pixlane.settings import Settings
 from pixlane.store.ledger import QUEUES
@@ -51,7 +51,7 @@ def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> in
     worker = app.Worker(
         hostname=f"pixlane@{name}",
         queues=list(queues),
-        concurrency=settings.concurrency or os.cpu_count(),
+        concurrency=settings.concurrency or cores(),
         pool="prefork",
         optimization="fair",
         loglevel=loglevel,

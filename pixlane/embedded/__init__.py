@@ -23,10 +23,10 @@ from pixlane.embedded.address import Address
 from pixlane.embedded.children import open_log
 from pixlane.embedded.folder import Folder, folder_of
 from pixlane.embedded.locks import is_held, locked
-from pixlane.embedded.machine import cores
 from pixlane.embedded.python import module_command, module_environment
 from pixlane.embedded.users import User, enter, present, publish_roots
 from pixlane.errors import InvalidArgument, PixlaneError, ServiceUnavailable
+from pixlane.machine import cores
 from pixlane.settings import current
 
 __all__ = ["Attachment", "attach", "check", "running"]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pixlane.embedded.address import Address
 from pixlane.embedded.folder import Folder, write_whole
-from pixlane.embedded.machine import memory_bytes
 from pixlane.errors import ServiceUnavailable
+from pixlane.machine import memory_bytes
 from pixlane.settings import GIB, Settings
 
 MEMORY_SHARE = 4  # the default bound is memory divided by this ...

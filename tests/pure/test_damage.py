@@ -6,6 +6,7 @@ import contextlib
 import zlib
 
 import numpy as np
+import pillow_heif
 import pytest
 from PIL import ImageFile
 
@@ -135,7 +136,7 @@ def test_an_animation_cut_off_behind_its_first_frame_shows_the_first() -> None:
 @pytest.mark.parametrize("form", ["WEBP", "AVIF", "HEIF"])
 def test_all_or_nothing_codecs_are_truncated_also_where_that_is_allowed(form: str) -> None:
     if form == "HEIF":
-        pytest.importorskip("pillow_heif").register_heif_opener()
+        pillow_heif.register_heif_opener()
     data = make.array(NOISE, form)
     for recipe in (Recipe(), ALLOWED):
         with pytest.raises(TruncatedInput) as caught:

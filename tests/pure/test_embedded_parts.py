@@ -9,9 +9,9 @@ import pytest
 
 from pixlane.embedded.address import Address
 from pixlane.embedded.folder import folder_of, user_cache
-from pixlane.embedded.machine import cores, memory_bytes
 from pixlane.embedded.python import PACKAGE_ROOT, module_environment
 from pixlane.embedded.server import max_store_bytes
+from pixlane.machine import cores, memory_bytes
 from pixlane.settings import GIB, Settings
 
 

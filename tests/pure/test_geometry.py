@@ -6,6 +6,7 @@ import struct
 import zlib
 
 import numpy as np
+import pillow_heif
 import pytest
 
 from pixlane import Recipe, Region, normalize
@@ -81,7 +82,7 @@ def test_too_many_pixels_are_refused_from_the_header() -> None:
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP", "PPM", "AVIF", "ICO", "TGA", "QOI", "HEIF"])
 def test_the_limit_of_pixels_holds_for_every_format(form: str) -> None:
     if form == "HEIF":
-        pytest.importorskip("pillow_heif").register_heif_opener()
+        pillow_heif.register_heif_opener()
     data = make.flat(make.RED, (64, 64), form)
     name = f"a.{form.lower()}"
     assert normalize(data, name=name, limits=Limits(max_pixels=64 * 64)).source.width == 64

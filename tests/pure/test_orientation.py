@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import numpy as np
+import pillow_heif
 import pytest
 from PIL import Image
 
@@ -74,7 +75,6 @@ def test_exif_that_is_nonsense_is_upright() -> None:
 
 
 def test_a_heic_is_turned_by_its_container_and_never_by_its_exif() -> None:
-    pillow_heif = pytest.importorskip("pillow_heif")
     pillow_heif.register_heif_opener()
     exif = Image.Exif()
     exif[0x0112] = 6

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 
 import numpy as np
+import pillow_heif
 import pytest
 
 from pixlane import normalize
@@ -26,7 +27,7 @@ class Counting(io.BytesIO):
 )
 def test_the_size_is_the_one_that_the_pipeline_finds(form: str) -> None:
     if form == "HEIF":
-        pytest.importorskip("pillow_heif").register_heif_opener()
+        pillow_heif.register_heif_opener()
     data = make.array(make.noise(48, 40), form, **({"sizes": [(48, 40)]} if form == "ICO" else {}))
     found, source = probe(data, name=f"a.{form.lower()}"), normalize(data, name=f"a.{form.lower()}").source
     assert (found.width, found.height) == (source.width, source.height) == (48, 40)
