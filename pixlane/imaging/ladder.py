@@ -5,7 +5,8 @@ What is chosen is the first that fits in that order. Three things make it cheap 
 - every size is made from the picture that was drawn at the ceiling, which stays in memory;
 - in a row of falling JPEG qualities the first one tried is the one that a sample of the picture points at. Where it fits, the
   better ones are tried until one does not; where it does not, the better ones cannot either: each coefficient is divided by
-  more and rounded to no larger number, so a lower quality has no more bytes.
+  more and rounded to no larger number, so a lower quality has no more bytes. (Of two rows, with colour at full and at half
+  resolution, this holds for each.)
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class _Ladder:
         self.recipe = work.recipe
         self.shown = shown
         self.sizes = sizes
-        self.missed: dict[Rung, int] = {}  # the smallest longer side at which a rung did not fit, px
+        self.missed: dict[Rung, tuple[int, int]] = {}  # the smallest longer side at which a rung did not fit, px; its bytes
         self.limits = {mime: bytes_that_fit(work.recipe.budget, mime) for mime in encode.MIME.values()}
         self.top = _lone_grey(opened.draw(shown, *sizes[0]))
 
@@ -140,16 +141,22 @@ class _Step:
             ladder.work.deadline.attach(traits.picture)
 
     def first_of(self, stage: Stage) -> Encoded | None:
-        """The first that fits of groups of falling size."""
+        """The first that fits. From where it probably is it goes on to a fit, then back through those that may fit as well."""
         start = self._likely(stage)
-        found = self.first_in(stage[start])
-        if found is None:
-            return _first(self.first_in(group) for group in stage[start + 1 :])
+        found: Encoded | None = None
+        missed: list[Rung] = []
+        for group in stage[start:]:
+            found = self.first_in(group)
+            if found is not None:
+                break
+            missed.append(group[0])
         for group in reversed(stage[:start]):
+            if any(group[0].tops(rung) for rung in missed):
+                continue
             better = self.first_in(group)
             if better is None:
-                break
-            found = better
+                missed.append(group[0])
+            found = better or found
         return found
 
     def first_in(self, group: Group) -> Encoded | None:
@@ -163,8 +170,9 @@ class _Step:
             return None
         if not rung.offered(self.traits, limit):
             return None
-        if limit is not None and side >= self.ladder.missed.get(rung, side + 1):  # only in the fine search
-            self.tried[rung] = limit + 1
+        smallest, byte_count = self.ladder.missed.get(rung, (side + 1, 0))
+        if side >= smallest:  # in the fine search, and where the recipe names a quality twice
+            self.tried[rung] = byte_count
             return None
         bound = None if limit is None else int(limit * reach(rung, self.ladder.recipe, self.traits))
         outcome = rung.encode(self.traits, bound)
@@ -174,20 +182,23 @@ class _Step:
         attempt = Attempt(self.traits.width, self.traits.height, rung.name, rung.quality, outcome.byte_count)
         self.ladder.work.attempts.append(attempt)
         if not outcome.done or (limit is not None and outcome.byte_count > limit):
-            self.ladder.missed[rung] = min(side, self.ladder.missed.get(rung, side))
+            self.ladder.missed[rung] = side, outcome.byte_count
             return None
         return _encoded(self.traits, rung, outcome.data)
 
     def _likely(self, stage: Stage) -> int:
-        """Where in a stage the first fit probably is."""
+        """Where in a stage to begin: at the first quality of which a sample promises that it fits."""
         limit = self.ladder.limits[stage[0][0].mime]
-        if len(stage) == 1 or stage[0][0].encoder != "jpeg" or limit is None or self.traits.pixels * SAMPLED_SHARE <= limit:
+        qualities = [group[0].quality for group in stage]
+        if len(set(qualities)) == 1 or stage[0][0].encoder != "jpeg" or limit is None:
             return 0
-        for place, (plain, *_) in enumerate(stage[:-1]):
+        if self.traits.pixels * SAMPLED_SHARE <= limit:
+            return 0
+        for plain, *_ in stage:
             assert plain.quality is not None
-            if self.traits.jpeg_bytes(plain.quality, plain.full_chroma) <= limit:
-                return place
-        return len(stage) - 1
+            if plain.quality == qualities[-1] or self.traits.jpeg_bytes(plain.quality, plain.full_chroma) <= limit:
+                return qualities.index(plain.quality)
+        return 0
 
 
 def _first(candidates: Iterable[Encoded | None]) -> Encoded | None:

@@ -20,8 +20,13 @@ MAX_COLOURS = 256
 DRAWN_FLAT_SHARE = 0.5  # of the pixels equal the left neighbour exactly: photographs 0.02 to 0.48, screenshots 0.53 to 0.98
 BYTES_PER_EDGE = 0.65  # of a lossless coding per pixel that differs from its neighbour: 1.2 to 3.2 on real screenshots
 SAMPLE_EXCESS = 4.0  # what strips may cost more than their share of the whole: 0.7 to 3.7 times, most for the smallest files
+LIKELY_EXCESS = 1.25  # a palette whose sample is within so many times the limit is tried early
+OCTREE_SHORT = 1.25  # how much more good colours cost than those of an octree: 1.3 to 2.9 times, where it is more than 4 KB
 EDGE_LEVELS = 40  # a step in Cb or Cr that 4:2:0 visibly smears
 EDGE_SHARE = 0.002  # of the pixels with such a step: coloured text or lines
+ALONE_SHARE = (
+    0.001  # of the pixels with such a step and none half as large in brightness: screenshots up to 0.0005, red on blue 0.1
+)
 PALETTE_LEVELS = 16  # what a palette may be off by ...
 PALETTE_SHARE = 0.01  # ... at this share of the pixels: JPEG at quality 70 is off by as much
 
@@ -84,9 +89,19 @@ class Traits:
         """Coloured text or lines that 4:2:0 would smear."""
         if self.bands != 3 or self.width < 2 or not self.drawn:
             return False
-        _, blue, red = _steps(self._rows.convert("YCbCr")).split()
-        steps = _largest_of(blue, red).histogram()
-        return sum(steps[EDGE_LEVELS + 1 :]) / sum(steps) >= EDGE_SHARE
+        _, colour = self._edges
+        return _share_above(EDGE_LEVELS, colour) >= EDGE_SHARE
+
+    @cached_property
+    def colour_alone(self) -> bool:
+        """Some of the coloured edges are no edges of brightness: without their colour, nothing is left to read."""
+        if not self.coloured_edges:
+            return False
+        from PIL import ImageChops
+
+        light, colour = self._edges
+        half = colour.point([level // 2 if level > EDGE_LEVELS else 0 for level in range(256)])
+        return _share_above(0, ImageChops.subtract(half, light)) >= ALONE_SHARE
 
     def may_fit_lossless(self, limit: int | None) -> bool:
         """Whether a lossless coding is worth offering: drawn, and with few edges or a small sample for that many bytes."""
@@ -101,11 +116,18 @@ class Traits:
 
         return self._whole(encode.jpeg(self._strips, None, quality, full_chroma).byte_count)
 
+    def palette_likely(self, limit: int) -> bool:
+        """Whether 256 colours look the same and probably fit. Most pictures are told by colours that are found in a hurry."""
+        most = limit * LIKELY_EXCESS
+        return self.drawn and self._whole(self._octree_sample) * OCTREE_SHORT < most and self.palette_bytes < most
+
+    def palette_possible(self, limit: int) -> bool:
+        """Whether 256 colours look the same and fit if the sample says far too much."""
+        return self.drawn and not self.palette_likely(limit) and self.palette_bytes < limit * SAMPLE_EXCESS
+
     @cached_property
     def palette_bytes(self) -> float:
         """About how many bytes 256 colours take, too many rather than too few; infinite where they do not look the same."""
-        if not self.drawn:
-            return float("inf")
         import pyvips
 
         from pixlane.imaging import encode
@@ -117,6 +139,19 @@ class Traits:
         return self._whole(outcome.byte_count) if close else float("inf")
 
     @cached_property
+    def _octree_sample(self) -> int:
+        """The bytes of the strips with the 256 colours of an octree: a sixth of the time of good ones, and fewer bytes."""
+        import pyvips
+        from PIL import Image
+
+        from pixlane.imaging import encode
+
+        width, height, mode = self.width, self._strips.height, "RGB" if self.bands == 3 else "L"
+        strips = Image.frombuffer(mode, (width, height), self._strips.write_to_memory(), "raw", mode, 0, 1)
+        indexed = strips.convert("RGB").quantize(method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        return encode.png(pyvips.Image.new_from_memory(indexed.tobytes(), width, height, 1, "uchar"), None).byte_count
+
+    @cached_property
     def _lossless_sample(self) -> int:
         from pixlane.imaging import encode
 
@@ -126,6 +161,12 @@ class Traits:
         """What the whole picture costs where the strips cost so much."""
         share: float = self.height / self._strips.height
         return sampled * share
+
+    @cached_property
+    def _edges(self) -> tuple[Image.Image, Image.Image]:
+        """The steps of the sampled rows in brightness, and in colour."""
+        light, blue, red = _steps(self._rows.convert("YCbCr")).split()
+        return light, _largest_of(blue, red)
 
     @cached_property
     def _rows(self) -> Image.Image:
@@ -176,3 +217,9 @@ def _largest_of(first: Image.Image, *others: Image.Image) -> Image.Image:
     for other in others:
         first = ImageChops.lighter(first, other)
     return first
+
+
+def _share_above(level: int, image: Image.Image) -> float:
+    """The share of the pixels of one band above a level."""
+    counts = image.histogram()
+    return sum(counts[level + 1 :]) / sum(counts)

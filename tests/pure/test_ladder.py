@@ -24,6 +24,7 @@ JPEG, PNG, WEBP = "image/jpeg", "image/png", "image/webp"
 PICTURES = {
     "page": make.text(500, 360),
     "coloured page": make.text(500, 360, ink="#ff2020", paper="#2020ff"),
+    "red words": make.text(500, 360, ink="#cc2211"),
     "photo": make.photo(400, 300),
     "soft photo": make.photo(400, 300, grain=0),
     "noise": make.noise(400, 300),
@@ -156,6 +157,29 @@ def test_a_photograph_becomes_a_jpeg_at_the_first_quality_although_png_might_fit
 def test_coloured_text_keeps_its_colour_at_full_resolution():
     found = ladder.climb(make.work(make.text(700, 500, ink="#ff2020", paper="#2020ff"), small(120_000, accept=(JPEG,))))
     assert _sampling(found.data) == 0x11
+
+
+def test_red_words_on_white_give_up_half_of_their_colour_before_the_next_quality():
+    picture = PICTURES["red words"]
+    full, half = (ladder.encode.jpeg(make.vips(picture), None, 85, chroma).byte_count for chroma in (True, False))
+    found = ladder.climb(make.work(picture, small((full + half) // 2 * 4 // 3, accept=(JPEG,))))
+    assert (found.quality, _sampling(found.data)) == (85, 0x22)
+    next_quality = ladder.climb(make.work(picture, small(half * 4 // 3 - 30, accept=(JPEG,))))
+    assert (next_quality.quality, _sampling(next_quality.data)) == (70, 0x11)
+
+
+def test_red_words_on_blue_give_up_quality_before_colour():
+    picture = PICTURES["coloured page"]
+    half = ladder.encode.jpeg(make.vips(picture), None, 85, False).byte_count
+    found = ladder.climb(make.work(picture, small(half * 4 // 3 + 100, accept=(JPEG,))))
+    assert found.quality < 85
+    assert _sampling(found.data) == 0x11
+
+
+def test_a_quality_that_is_named_twice_changes_nothing():
+    for target in (4_000, 10_000, 25_000):
+        once, twice = (climbed(PICTURES["photo"], small(target, jpeg_qualities=row)) for row in ((60, 20), (60, 60, 20, 20)))
+        assert once == twice
 
 
 def test_a_photograph_has_its_colour_at_half_resolution():
