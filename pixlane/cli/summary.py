@@ -73,7 +73,7 @@ def _table(totals: Totals, out: Path) -> None:
     if rows:
         console.print(table)
     complete = not (totals.failed or totals.stopped_by or totals.ended_by)
-    sign = ("✓ ", "green") if complete else ("✗ ", "red")
+    sign = ("✗ ", "red") if not complete else ("✓ ", "green") if totals.listed else ("• ", "yellow")
     console.print(Text.assemble(sign, (_verdict(totals), "bold"), (f"  → {output.printable(str(out))}", "cyan")))
     if totals.skipped:
         words = ", ".join(f"{count:,} {_SKIPPED_WORDS.get(reason, reason)}" for reason, count in totals.skipped.most_common())
@@ -86,7 +86,7 @@ def _cells(kind: Kind) -> list[str]:
 
 
 def _verdict(totals: Totals) -> str:
-    parts = [f"{totals.all.files:,} of {totals.listed:,} done"]
+    parts = [f"{totals.all.files:,} of {totals.listed:,} done" if totals.listed else "no image was found"]
     if totals.all.cached:
         unchanged = f" ({totals.unchanged:,} unchanged)" if totals.unchanged else ""
         parts.append(f"{totals.all.cached:,} cached{unchanged}")
