@@ -21,14 +21,20 @@ FAINT = 32  # alpha from which a pixel counts as visible; a shadow does, its las
 LUMA_WEIGHTS = (0.299, 0.587, 0.114)
 
 
-def opaque(image: pyvips.Image) -> tuple[pyvips.Image | None, int]:
-    """An image in memory without its last band where that, its alpha, is 255 everywhere, else None; and the smallest alpha."""
+def take(image: pyvips.Image) -> tuple[pyvips.Image, int]:
+    """An image with alpha as its last band, evaluated into memory, and its smallest alpha; without it where that is 255."""
+    import pyvips
+
     if image.bands != 4 or image.format != "uchar":
+        image = image.copy_memory()
         least = int(image[image.bands - 1].min())
-        return (image.extract_band(0, n=image.bands - 1).copy_memory() if least == OPAQUE else None), least
+        return (image.extract_band(0, n=image.bands - 1).copy_memory() if least == OPAQUE else image), least
     pixels = image.write_to_memory()
     least, _ = cast("tuple[int, int]", _rgba(pixels, image).getchannel(3).getextrema())
-    return (_without_alpha(pixels, image) if least == OPAQUE else None), least
+    if least == OPAQUE:
+        return _without_alpha(pixels, image), least
+    held = pyvips.Image.new_from_memory(pixels, image.width, image.height, 4, "uchar")
+    return held.copy(interpretation=image.interpretation), least
 
 
 def flatten(image: pyvips.Image, background: tuple[int, ...]) -> pyvips.Image:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pixlane.errors import CorruptInput
 from pixlane.imaging import colour, flatten, fork_guard, guard, orient
@@ -14,6 +14,10 @@ from pixlane.recipe import Region
 
 if TYPE_CHECKING:
     import pyvips
+
+    Step = Callable[[pyvips.Image], pyvips.Image]
+
+Taken = TypeVar("Taken")
 
 KEPT_PIXELS = 4_000_000  # a proved picture up to this size stays decoded for the draw that may follow
 
@@ -104,35 +108,34 @@ class Picture(ABC):
             return False
         if self.width * self.height <= KEPT_PIXELS:
             self._kept = image
-        return not self._mended and (not self.facts.alpha or flatten.opaque(image)[0] is not None)
+        return not self._mended and (not self.facts.alpha or flatten.take(image)[1] == flatten.OPAQUE)
 
     def _opaque(self, stored: Region, size: tuple[int, int]) -> pyvips.Image:
-        return self._then(self._srgb, self._pass(stored, size, _as_it_is))
+        return self._then(self._srgb, self._pass(stored, size, _as_it_is, self._memory))
 
     def _on_background(self, stored: Region, size: tuple[int, int]) -> pyvips.Image:
         """Most pictures with an alpha channel do not use it: look at the finished one, and go again where it does."""
         early, late = (self._srgb, _as_it_is) if self.colour.needs_depth else (_as_it_is, self._srgb)
-        image = self._pass(stored, size, early)
-        shown, least = flatten.opaque(image)
-        if shown is not None:
-            return self._then(late, shown)
+        image, least = self._pass(stored, size, early, lambda image: flatten.take(self._watched(image)))
+        if least == flatten.OPAQUE:
+            return self._then(late, image)
         background = flatten.choose_background(self.work, late(image), least)
         if least >= flatten.NEARLY_OPAQUE and image.bands == 4:
             return flatten.fill_traces(late(image), background)
-        return self._pass(stored, size, lambda image: flatten.flatten(self._srgb(image), background))
+        return self._pass(stored, size, lambda image: flatten.flatten(self._srgb(image), background), self._memory)
 
-    def _then(self, prepare: Callable[[pyvips.Image], pyvips.Image], image: pyvips.Image) -> pyvips.Image:
+    def _then(self, prepare: Step, image: pyvips.Image) -> pyvips.Image:
         """A picture in memory, prepared; the same one where there was nothing to do."""
         prepared = prepare(image)
         return image if prepared is image else self._memory(prepared)
 
-    def _pass(self, stored: Region, size: tuple[int, int], prepare: Callable[[pyvips.Image], pyvips.Image]) -> pyvips.Image:
-        """One pass over the stored pixels: load, crop, 8 bits, prepare, resize. A picture in memory."""
+    def _pass(self, stored: Region, size: tuple[int, int], prepare: Step, take: Callable[[pyvips.Image], Taken]) -> Taken:
+        """One pass over the stored pixels: load, crop, 8 bits, prepare, resize, and what takes the result into memory."""
         import pyvips
 
         while True:
             try:
-                return self._memory(resize(prepare(self._loaded(stored, size)), *size))
+                return take(resize(prepare(self._loaded(stored, size)), *size))
             except (pyvips.Error, UnicodeDecodeError) as error:
                 self.work.deadline.check()
                 self.failed(error)
@@ -149,8 +152,11 @@ class Picture(ABC):
         return colour.to_srgb(self.work, image, self.colour)
 
     def _memory(self, image: pyvips.Image) -> pyvips.Image:
+        return self._watched(image).copy_memory()
+
+    def _watched(self, image: pyvips.Image) -> pyvips.Image:
         # `copy_memory` of an image that wraps an array gives the same memory and forgets whose it is; `copy` makes it write.
-        return self.work.deadline.attach(image.copy()).copy_memory()
+        return self.work.deadline.attach(image.copy())
 
 
 def resize(image: pyvips.Image, width: int, height: int) -> pyvips.Image:

@@ -108,7 +108,7 @@ class Traits:
         if limit is None or not self.drawn:
             return self.drawn
         edges = (1 - self.flat_share) * self.pixels
-        return edges * BYTES_PER_EDGE <= limit or self._whole(self._lossless_sample) <= limit * SAMPLE_EXCESS
+        return edges * BYTES_PER_EDGE <= limit or self._sample_fits_lossless(limit * SAMPLE_EXCESS)
 
     def jpeg_bytes(self, quality: int, full_chroma: bool) -> float:
         """About how many bytes a JPEG has; within 10 % for most pictures."""
@@ -151,11 +151,11 @@ class Traits:
         indexed = strips.convert("RGB").quantize(method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
         return encode.png(pyvips.Image.new_from_memory(indexed.tobytes(), width, height, 1, "uchar"), None).byte_count
 
-    @cached_property
-    def _lossless_sample(self) -> int:
+    def _sample_fits_lossless(self, limit: float) -> bool:
+        """Whether the strips take no more than their share of so many bytes."""
         from pixlane.imaging import encode
 
-        return encode.png(self._strips, None).byte_count
+        return encode.png(self._strips, int(limit / self._whole(1))).done
 
     def _whole(self, sampled: int) -> float:
         """What the whole picture costs where the strips cost so much."""

@@ -44,8 +44,9 @@ class Vector(ABC):
         image = self.render(width, height) if region == whole else self._part(region, width, height)
         fork_guard.enter()
         if self.facts.alpha:
-            shown, least = flatten.opaque(image)
-            image = shown or flatten.flatten(image, flatten.choose_background(self.work, image, least))
+            image, least = flatten.take(image)
+            if least < flatten.OPAQUE:
+                image = flatten.flatten(image, flatten.choose_background(self.work, image, least))
         return self.work.deadline.attach(image.copy()).copy_memory()
 
     def prove(self) -> bool:
