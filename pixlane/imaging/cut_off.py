@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Callable
 
@@ -12,15 +11,6 @@ from pixlane.probe import isobmff, tiff
 END_OF_IMAGE = b"\xff\xd9"  # of a JPEG, and of a JPEG 2000 code stream
 QOI_END = bytes(7) + b"\x01"
 END_BYTES = 64  # an end marker is looked for in so many last bytes
-
-_WORDS = re.compile(
-    r"truncated|not processed|unexpected end|end of (?:file|stream|data)|\beof\b|not enough (?:image )?data", re.I
-)
-
-
-def said(sentence: str) -> bool:
-    """Whether an engine's words mean that data is missing at the end."""
-    return bool(_WORDS.search(sentence))
 
 
 def ends_early(name: str, data: bytes) -> bool:

@@ -6,15 +6,14 @@ TIFF strips and the raw formats. WebP, AVIF and HEIC give all or nothing.
 
 from __future__ import annotations
 
-import re
 import struct
 import zlib
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from pixlane.errors import CorruptInput, TruncatedInput, UnsupportedFormat
-from pixlane.imaging import anatomy, cut_off
+from pixlane.errors import TruncatedInput
+from pixlane.imaging import anatomy, cut_off, wording
 from pixlane.imaging.work import Work
 from pixlane.probe import tiff
 
@@ -41,18 +40,11 @@ def check_header(work: Work, name: str, said: str) -> None:
         raise TruncatedInput(
             f"the file ends inside its header, after {len(work.data)} bytes", actual=len(work.data), decoded_fraction=0.0
         )
-    if cut_off.said(said) or cut_off.ends_early(name, work.data):
+    wording.check_memory(said)
+    if wording.means_cut_off(said) or cut_off.ends_early(name, work.data):
         truncated(work, None, drawable=False)
 
 
-def unreadable(said: str) -> CorruptInput | UnsupportedFormat:
-    """The error for pixels that an engine refuses in these words."""
-    if _NOT_BUILT_IN.search(said):
-        return UnsupportedFormat(f"the picture is coded in a way that is not decoded: {said}")
-    return CorruptInput(f"the picture data is damaged: {said}")
-
-
-_NOT_BUILT_IN = re.compile(r"unsupported|not supported|not configured|not implemented|no decode", re.IGNORECASE)
 _SHORTEST = {"png": 57, "gif": 14, "jpeg": 100}
 
 
@@ -101,12 +93,12 @@ class Cure:
         step = {"png": self._png, "jpeg": self._jpeg, "tiff": self._tiff, "gif": self._gif}.get(picture.name)
         if step is None:
             check_header(picture.work, picture.name, said)
-            raise unreadable(said)
+            raise wording.unreadable(said)
         step(said)
 
     def _once(self, step: str, said: str) -> None:
         if step in self.tried:
-            raise unreadable(said)
+            raise wording.unreadable(said)
         self.tried.add(step)
 
     # JPEG: libjpeg goes on after damage and leaves grey where data is missing.
@@ -161,7 +153,7 @@ class Cure:
             self.picture.fail_on = FORGIVING
             return
         if fraction is None or fraction >= 1:
-            raise unreadable(said)
+            raise wording.unreadable(said)
         truncated(self.picture.work, fraction)
         self.picture.mended("truncated", self.picture.work.notes[-1].text)
         self.picture.fail_on = FORGIVING

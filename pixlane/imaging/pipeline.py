@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pixlane import formats, settings
-from pixlane.errors import InvalidArgument, NotAnImage
+from pixlane.errors import InvalidArgument, NotAnImage, OutOfMemory
 from pixlane.imaging import decoders, guard, ladder, untouched
 from pixlane.imaging.deadline import Deadline
 from pixlane.imaging.work import Encoded, Work
@@ -42,10 +42,13 @@ def normalize(
     began = time.perf_counter()
     work = start(data, recipe, name=name, declared_type=declared_type, limits=limits)
     work.sha256 = sha256 or ""
-    for step in STEPS:
-        step(work)
-        work.deadline.check()
-    encoded = untouched.keep(work) or ladder.climb(work)
+    try:
+        for step in STEPS:
+            step(work)
+            work.deadline.check()
+        encoded = untouched.keep(work) or ladder.climb(work)
+    except MemoryError as error:
+        raise OutOfMemory("there was not enough memory for the picture") from error
     return seal(work, encoded, began)
 
 

@@ -133,7 +133,7 @@ _PICTURES = {b"hvc1", b"av01", b"grid", b"iden", b"iovl", b"jpeg", b"avc1", b"j2
 def _pictures(data: bytes, at: int, end: int) -> Iterator[int]:
     start = at + (6 if data[at : at + 1] == b"\0" else 8)
     for kind, inner, after in boxes(data, start, end):
-        if kind != b"infe" or after - inner < 12 or data[inner] < 2:
+        if kind != b"infe" or not min(after, len(data)) - inner >= 12 or data[inner] < 2:
             continue
         wide = data[inner] > 2
         hidden = data[inner + 3] & 1

@@ -25,7 +25,7 @@ from pixlane.mapping import CHUNK_MS, SMALL_MS, chunks
 from pixlane.publisher import Publisher
 from pixlane.queue import make_app
 from pixlane.recipe import PIPELINE_VERSION
-from pixlane.settings import Settings
+from pixlane.settings import MIB, Settings
 from pixlane.store import ledger
 from pixlane.store.connect import Server
 from pixlane.store.envelope import CHUNK_TASK
@@ -154,6 +154,21 @@ def test_a_poison_image_is_put_aside_and_the_rest_of_its_chunk_done(start_worker
 
 
 @pytest.mark.slow
+def test_an_engine_that_aborts_costs_its_image_alone(start_worker: Start, enqueue: Any, valkey: Valkey) -> None:
+    """A real crash: glib ends the process where libvips gets no memory for the canvas of a GIF; nothing was switched off."""
+    poison = io.BytesIO()
+    Image.new("P", (9_900, 9_900)).save(poison, "GIF")
+    (message,) = enqueue(poison.getvalue())
+    worker = start_worker(max_child_bytes=256 * MIB)
+    wait_until(lambda: valkey.redis.zcard(KEYS.open) == 0, "put aside", PATIENCE_S)
+    error = json.loads(valkey.redis.get(KEYS.error(message.job.sha256, message.job.fingerprint)))
+    assert (error["code"], error["limit"], error["actual"]) == ("crashed", 3, 3)
+    assert valkey.redis.ttl(KEYS.source(message.job.sha256)) > 86_400, "kept for a retry"
+    (good,) = enqueue(picture())
+    wait_until(lambda: has_result(valkey, good), "the worker goes on")
+    assert worker.process.poll() is None
+
+
 def test_a_run_past_the_hard_limit_is_ended_though_the_parent_is_stopped(
     start_worker: Start, enqueue: Any, valkey: Valkey
 ) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import struct
+import subprocess
+import sys
 import warnings
 import zlib
 from pathlib import Path
@@ -13,8 +16,9 @@ import pytest
 from PIL import Image, ImageCms
 
 from pixlane import Recipe, normalize
-from pixlane.errors import SourceError, TargetUnreachable, TooManyPixels, TruncatedInput, UnsupportedFormat
+from pixlane.errors import DeadlineExceeded, SourceError, TargetUnreachable, TooManyPixels, TruncatedInput, UnsupportedFormat
 from pixlane.imaging import icc
+from pixlane.settings import Limits
 from tests.pure import make, make_svg
 
 SMOOTH, NOISE = make.smooth(48, 32), make.noise(48, 32)
@@ -204,6 +208,14 @@ def test_what_pillow_warns_of_is_a_note_and_no_line_on_stderr() -> None:
     assert "repaired" in make.codes(rendition)
 
 
+def test_a_library_prints_nothing_on_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+    data = bytearray(make.array(NOISE, "TIFF", compression="zstd"))
+    data[8:40] = bytes(32)
+    with pytest.raises(SourceError):
+        normalize(bytes(data))
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("data", "named"),
     [
@@ -241,6 +253,50 @@ def test_what_a_gif_frame_clears_behind_itself_is_clear_and_not_the_background_c
     seen = make.seen(bytes(data), page(1))
     assert make.near(seen[2, 2], make.WHITE)
     assert make.near(seen[12, 12], make.GREEN)
+
+
+@pytest.mark.timeout(60)
+def test_the_deadline_holds_where_a_plugin_decodes_in_python() -> None:
+    side = 4_000
+    head = struct.pack("<4sIIIII", b"DDS ", 124, 0x100F, side, side, side * 4) + bytes(52)
+    kind = struct.pack("<IIIIIIII", 32, 0x41, 0, 32, 0xFF0000, 0xFF00, 0xFF, 0xFF000000) + struct.pack("<I", 0x1000) + bytes(16)
+    with pytest.raises(DeadlineExceeded):
+        normalize(head + kind + bytes(range(256)) * (side * side // 64), limits=Limits(64 << 20, soft_timeout_s=0.3))
+
+
+IN_LITTLE_MEMORY = """
+import resource, sys
+from pixlane import normalize
+from pixlane.errors import PixlaneError
+from pixlane.settings import Limits
+import numpy, pyvips, PIL.Image
+resource.setrlimit(resource.RLIMIT_DATA, (256 << 20,) * 2)
+try:
+    normalize(sys.stdin.buffer.read(), limits=Limits(max_source_bytes=1 << 30))
+except PixlaneError as error:
+    print(error.code, error.retryable, error.cacheable)
+"""
+
+
+@pytest.mark.parametrize("form", ["JPEG", "WEBP", "PCX"])
+def test_too_little_memory_is_said_and_no_verdict_on_the_picture(form: str) -> None:
+    options = {"progressive": True} if form == "JPEG" else {}
+    data = make.flat((9, 99, 199), (8_000, 8_000), form, **options)
+    done = subprocess.run(
+        [sys.executable, "-c", IN_LITTLE_MEMORY],
+        input=data,
+        capture_output=True,
+        check=False,
+        env={**os.environ, "VIPS_CONCURRENCY": "1"},
+    )
+    assert done.stdout.split() == [b"out_of_memory", b"True", b"False"], done.stderr[-500:]
+
+
+def test_names_of_parts_that_are_cut_off_are_passed_over() -> None:
+    items = make.box(b"infe", b"\2\0\0\0") + b"\0\0\0\x40infe"
+    meta = make.box(b"meta", bytes(4) + make.box(b"iinf", bytes(4) + b"\0\2" + items))
+    with pytest.raises(SourceError):
+        normalize(make.ftyp(b"heic", b"mif1") + meta)
 
 
 # Colour ---------------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pixlane.errors import CorruptInput, EngineMissing
-from pixlane.imaging import anatomy, damage, guard, header
+from pixlane.imaging import anatomy, damage, guard, header, wording
 from pixlane.imaging.picture import Picture, sentence
 from pixlane.imaging.work import Facts, Work
 from pixlane.probe import isobmff
@@ -75,7 +75,7 @@ class HeifPicture(Picture):
             pixels = np.asarray(self.image)
         except UNREADABLE as error:
             damage.check_header(self.work, "heif", sentence(error))
-            raise damage.unreadable(sentence(error)) from error
+            raise wording.unreadable(sentence(error)) from error
         wide = pixels.dtype == np.uint16
         grey = pixels.ndim == 2 or pixels.shape[2] < 3
         space = ("grey16" if grey else "rgb16") if wide else ("b-w" if grey else "srgb")

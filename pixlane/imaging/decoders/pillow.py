@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pixlane.errors import CorruptInput, EngineMissing, PageOutOfRange, UnsupportedFormat
-from pixlane.imaging import anatomy, colour, cut_off, damage, guard, header, orient
+from pixlane.imaging import anatomy, colour, cut_off, damage, guard, header, orient, wording
 from pixlane.imaging.decoders import apng, bitfields, icons
 from pixlane.imaging.decoders.pillow_voice import heard
 from pixlane.imaging.picture import Picture, sentence
@@ -41,9 +42,21 @@ PLUGINS = {
     "sgi": "SGI",
 }
 TWELVE_BITS = 1 << 12
+READS_BETWEEN_LOOKS = 1_000  # at the clock
 PADDED = ("bmp", "pnm", "tga", "dds", "sgi", "pcx")  # zeros at the end stand for missing data
 LOSSY = ("jpeg", "avif", "jp2")
-UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, KeyError, IndexError, TypeError, OverflowError, RuntimeError)
+UNREADABLE = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    KeyError,
+    IndexError,
+    TypeError,
+    OverflowError,
+    RuntimeError,
+    struct.error,
+)
 """What Pillow's plugins raise on bytes that are not of their form."""
 
 
@@ -111,12 +124,27 @@ REWRITTEN: dict[str, Callable[[bytes], bytes]] = {"ico": icons.plain, "cur": ico
 
 def _opened(work: Work, plugin: Callable[..., Image], data: bytes) -> Image:
     try:
-        return plugin(io.BytesIO(data), "")
+        return plugin(_Bytes(data, work), "")
     except UNREADABLE:
         rewritten = bitfields.plain(data) if work.detected.name == "bmp" else None
         if rewritten is None:
             raise
-        return plugin(io.BytesIO(rewritten), "")
+        return plugin(_Bytes(rewritten, work), "")
+
+
+class _Bytes(io.BytesIO):
+    """The source, with the deadline: some plugins decode in Python, a pixel at a time, and ask for every one of them here."""
+
+    def __init__(self, data: bytes, work: Work) -> None:
+        super().__init__(data)
+        self.deadline = work.deadline
+        self.reads = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self.reads += 1
+        if self.reads % READS_BETWEEN_LOOKS == 0:
+            self.deadline.check()
+        return super().read(size)
 
 
 def _select(work: Work, image: Any) -> tuple[Any, int | None]:
@@ -249,16 +277,16 @@ class PillowPicture(Picture):
             return self.image
         except UNREADABLE as error:
             said = sentence(error)
-            if not (cut_off.said(said) or cut_off.ends_early(self.name, self.work.data)):
-                raise damage.unreadable(said) from error
+            if not (wording.means_cut_off(said) or cut_off.ends_early(self.name, self.work.data)):
+                raise wording.unreadable(said) from error
             damage.truncated(self.work, None, drawable=self.name in PADDED)
             self.mended("truncated", self.work.notes[-1].text)
-        padded = self.plugin(io.BytesIO(self.work.data + bytes(4 * self.width * self.height + 1024)), "")
         try:
             with heard(self.work):
+                padded = self.plugin(_Bytes(self.work.data + bytes(4 * self.width * self.height + 1024), self.work), "")
                 padded.load()
         except UNREADABLE as error:
-            raise CorruptInput(f"the picture data is damaged: {sentence(error)}") from error
+            raise wording.unreadable(sentence(error)) from error
         return padded
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
 from pixlane.errors import TooManyPixels
 from pixlane.imaging.work import Work
@@ -44,7 +47,7 @@ def heard(work: Work) -> Iterator[None]:
     from PIL import Image
 
     try:
-        with _turn.take(), warnings.catch_warnings(record=True) as caught:
+        with _turn.take(), _quiet_libtiff(work.detected.name), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
     except Image.DecompressionBombError as error:
@@ -55,6 +58,33 @@ def heard(work: Work) -> Iterator[None]:
                 warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
             elif warning.category is UserWarning:  # sizes, which have a class of their own, are checked by `guard`
                 work.note("repaired", f"passed over: {' '.join(str(warning.message).split())[:200]}")
+
+
+@contextmanager
+def _quiet_libtiff(name: str) -> Iterator[None]:
+    """Pillow's own libtiff prints what it then raises as well; for this call it prints nothing."""
+    setters = _libtiff_setters() if name == "tiff" else ()
+    before = [setter(None) for setter in setters]
+    try:
+        yield
+    finally:
+        for setter, handler in zip(setters, before, strict=True):
+            setter(handler)
+
+
+@cache
+def _libtiff_setters() -> tuple[Any, ...]:
+    """The functions that take a handler and give the one before; none where the library does not show them."""
+    from PIL import _imaging
+
+    try:
+        library = ctypes.CDLL(_imaging.__file__)  # which finds what it was linked with
+        setters = library.TIFFSetErrorHandler, library.TIFFSetWarningHandler
+    except (OSError, AttributeError, TypeError):
+        return ()
+    for setter in setters:
+        setter.argtypes, setter.restype = [ctypes.c_void_p], ctypes.c_void_p
+    return setters
 
 
 def _too_many(work: Work, said: str) -> TooManyPixels:

@@ -1,0 +1,32 @@
+"""What an engine's words mean: libraries tell by their sentences alone whether data is missing, or memory, or a codec."""
+
+from __future__ import annotations
+
+import re
+
+from pixlane.errors import CorruptInput, OutOfMemory, PixlaneError, UnsupportedFormat
+
+_DATA_MISSING = re.compile(
+    r"truncated|not processed|unexpected end|end of (?:file|stream|data)|\beof\b|not enough (?:image )?data", re.IGNORECASE
+)
+_NO_MEMORY = re.compile(r"out of memory|insufficient memory|memory allocation", re.IGNORECASE)
+_NOT_BUILT_IN = re.compile(r"unsupported|not supported|not configured|not implemented|no decode", re.IGNORECASE)
+
+
+def means_cut_off(said: str) -> bool:
+    """Data is missing at the end."""
+    return bool(_DATA_MISSING.search(said))
+
+
+def check_memory(said: str) -> None:
+    """Raise OutOfMemory where that was it: it says something about this machine now, and nothing about the picture."""
+    if _NO_MEMORY.search(said):
+        raise OutOfMemory(f"there was not enough memory to decode it: {said}")
+
+
+def unreadable(said: str) -> PixlaneError:
+    """The error for pixels that an engine refuses in these words. Raises OutOfMemory."""
+    check_memory(said)
+    if _NOT_BUILT_IN.search(said):
+        return UnsupportedFormat(f"the picture is coded in a way that is not decoded: {said}")
+    return CorruptInput(f"the picture data is damaged: {said}")
