@@ -138,7 +138,9 @@ class _TimedSocket:
             self._ends = time.monotonic() + self._timeout_s
         self._just_connected = False
 
-    def recv(self, size: int) -> bytes:
+    def recv(self, size: int, flags: int = 0) -> bytes:
+        if flags:  # with hiredis redis-py peeks like this at an idle connection that has something to say
+            return self._sock.recv(size, flags)
         self._arm()
         return self._sock.recv(size)
 

@@ -21,7 +21,8 @@ SENTENCES: Final[tuple[tuple[type[BaseException], str], ...]] = (
     (FileNotFoundError, "is not there; no such socket"),
     (PermissionError, "may not be opened by this user"),
     (socket.gaierror, "is not found; no such host name"),
-    (ssl.SSLError, "and this client agree on no TLS connection"),
+    (ssl.SSLCertVerificationError, "shows a certificate that is not trusted here"),
+    (ssl.SSLError, "and this client do not agree on TLS"),
     (ConnectionResetError, "closed the connection"),
     (BrokenPipeError, "closed the connection"),
 )

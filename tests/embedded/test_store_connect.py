@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import tempfile
 import threading
@@ -100,6 +101,39 @@ def test_a_server_that_is_not_there_is_named_without_its_password(run: Any) -> N
         run("redis://user:secret@127.0.0.1:1/0", [("PING",)])
     assert "127.0.0.1:1" in caught.value.message
     assert "secret" not in str(caught.value.to_dict())
+
+
+@both_kinds
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("redis://127.0.0.1:1/0", "refuses connections"),
+        ("rediss://127.0.0.1:1/0", "refuses connections"),
+        ("unix:///nowhere/s", "is not there; no such socket"),
+        ("redis://no-such-host.invalid/0", "is not found; no such host name"),
+        ("unix://{socket}", "wants another user name or password"),
+        ("unix://:guess@{socket}", "wants another user name or password"),
+        ("unix://reader:sesame@{socket}", "does not let this user do that"),
+        ("unix://:sesame@{socket}?db=99", "refused: DB index is out of range"),
+    ],
+)
+def test_a_server_that_cannot_be_used_says_why_in_plain_words(run: Any, valkey: Valkey, url: str, words: str) -> None:
+    valkey.redis.acl_setuser("reader", enabled=True, passwords=["+sesame"], commands=["+get"], keys=["*"])
+    valkey.redis.config_set("requirepass", "sesame")
+    with pytest.raises(StoreUnavailable) as caught:
+        run(url.format(socket=valkey.folder / "s"), [("SET", "a", 1)])
+    assert words in caught.value.message
+    assert not {"sesame", "guess", "Error"} & set(re.split(r"\W", str(caught.value.to_dict())))
+
+
+def test_an_idle_connection_may_be_peeked_at_as_redis_py_does_with_hiredis(valkey: Valkey) -> None:
+    server = Server(valkey.url, 5.0)
+    server.run([("PING",)])
+    connection: Any = server._pool.get_connection()
+    connection.send_command("PING")
+    assert connection._sock.recv(1, socket.MSG_PEEK) == b"+"
+    assert connection.read_response() == b"PONG"
+    connection.disconnect()
 
 
 @both_kinds
