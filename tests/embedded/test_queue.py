@@ -169,6 +169,7 @@ def test_an_engine_that_aborts_costs_its_image_alone(start_worker: Start, enqueu
     assert worker.process.poll() is None
 
 
+@pytest.mark.slow
 def test_a_run_past_the_hard_limit_is_ended_though_the_parent_is_stopped(
     start_worker: Start, enqueue: Any, valkey: Valkey
 ) -> None:
