@@ -75,7 +75,8 @@ RAISED_BY: dict[str, Callable[[], Rendition]] = {
     "svg_image_unreadable": lambda: normalize(svg('<image href="data:image/png;base64,AAAA" width="9" height="9"/>' + RED_BOX)),
     "svg_filter_limited": lambda: normalize(
         svg(
-            '<filter id="f"><feTurbulence baseFrequency="0.1" numOctaves="40"/></filter><rect width="9" height="9" filter="url(#f)"/>'
+            '<filter id="f"><feTurbulence baseFrequency="0.1" numOctaves="40"/></filter>'
+            '<rect width="9" height="9" filter="url(#f)"/>'
         )
     ),
 }
