@@ -281,7 +281,7 @@ def test_an_empty_folder_is_done(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     done = shell.run("batch", "in")
     assert (done.code, (tmp_path / "in-ready/manifest.jsonl").read_text()) == (exits.DONE, "")
-    assert "0 of 0 done" in done.out
+    assert "no image was found" in done.out
 
 
 def test_a_folder_or_file_that_cannot_be_read_has_a_line_and_the_others_are_done(shell: Shell, tmp_path: Path) -> None:
