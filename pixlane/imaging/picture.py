@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Taken = TypeVar("Taken")
 
+WATCHED_PIXELS = 4_000_000  # a step on more pixels looks at the deadline on its way
 KEPT_PIXELS = 4_000_000  # a proved picture up to this size stays decoded for the draw that may follow
 
 
@@ -101,7 +102,7 @@ class Picture(ABC):
 
         fork_guard.enter()
         try:
-            image = self._memory(self.load(1))
+            image = _into_memory(self._watched(self.load(1)))
         except (pyvips.Error, UnicodeDecodeError) as error:
             self.work.deadline.check()
             self.failed(error)
@@ -111,18 +112,18 @@ class Picture(ABC):
         return not self._mended and (not self.facts.alpha or flatten.take(image)[1] == flatten.OPAQUE)
 
     def _opaque(self, stored: Region, size: tuple[int, int]) -> pyvips.Image:
-        return self._then(self._srgb, self._pass(stored, size, _as_it_is, self._memory))
+        return self._then(self._srgb, self._pass(stored, size, _as_it_is, _into_memory))
 
     def _on_background(self, stored: Region, size: tuple[int, int]) -> pyvips.Image:
         """Most pictures with an alpha channel do not use it: look at the finished one, and go again where it does."""
         early, late = (self._srgb, _as_it_is) if self.colour.needs_depth else (_as_it_is, self._srgb)
-        image, least = self._pass(stored, size, early, lambda image: flatten.take(self._watched(image)))
+        image, least = self._pass(stored, size, early, flatten.take)
         if least == flatten.OPAQUE:
             return self._then(late, image)
         background = flatten.choose_background(self.work, late(image), least)
         if least >= flatten.NEARLY_OPAQUE and image.bands == 4:
             return flatten.fill_traces(late(image), background)
-        return self._pass(stored, size, lambda image: flatten.flatten(self._srgb(image), background), self._memory)
+        return self._pass(stored, size, lambda image: flatten.flatten(self._srgb(image), background), _into_memory)
 
     def _then(self, prepare: Step, image: pyvips.Image) -> pyvips.Image:
         """A picture in memory, prepared; the same one where there was nothing to do."""
@@ -135,7 +136,7 @@ class Picture(ABC):
 
         while True:
             try:
-                return take(resize(prepare(self._loaded(stored, size)), *size))
+                return take(self._watched(resize(prepare(self._loaded(stored, size)), *size)))
             except (pyvips.Error, UnicodeDecodeError) as error:
                 self.work.deadline.check()
                 self.failed(error)
@@ -152,7 +153,8 @@ class Picture(ABC):
         return colour.to_srgb(self.work, image, self.colour)
 
     def _memory(self, image: pyvips.Image) -> pyvips.Image:
-        return self._watched(image).copy_memory()
+        """What is left to do once the source was passed over; of a usual rendition it takes less than looking at the time."""
+        return (self._watched(image) if image.width * image.height > WATCHED_PIXELS else image.copy()).copy_memory()
 
     def _watched(self, image: pyvips.Image) -> pyvips.Image:
         # `copy_memory` of an image that wraps an array gives the same memory and forgets whose it is; `copy` makes it write.
@@ -168,6 +170,10 @@ def resize(image: pyvips.Image, width: int, height: int) -> pyvips.Image:
 
 def _as_it_is(image: pyvips.Image) -> pyvips.Image:
     return image
+
+
+def _into_memory(image: pyvips.Image) -> pyvips.Image:
+    return image.copy_memory()
 
 
 def sentence(error: Exception) -> str:
