@@ -24,7 +24,7 @@ from pixlane.errors import (
     StoreUnavailable,
 )
 from pixlane.recipe import Recipe
-from pixlane.settings import Settings
+from pixlane.settings import KIB, Settings
 from pixlane.sources import Given, Source
 from pixlane.steps import Ask, Flow, Found, Pause, Publish, Watch
 from pixlane.store import envelope, ledger, results
@@ -45,6 +45,9 @@ OUTAGE_PATIENCE_S: Final = 10.0
 
 MAX_RESUBMISSIONS: Final = 5
 """A waiter that finds neither result nor record submits again, so often."""
+
+SENT_UNASKED_BYTES: Final = 64 * KIB
+"""A source of at most so many bytes is sent along with the question whether it is done already: a round trip costs more."""
 
 OUTAGES: Final = (StoreUnavailable, StoreFull)
 """What a waiter bears for a while: a server comes back, and a full one finds room."""
@@ -110,10 +113,20 @@ class Flows:
         check_queue(queue)
         source = yield from self.identify(given, by_path)
         order = make_order(given, source, recipe, queue)
+        if self.servers.one_for_all and len(source.data or b"") <= SENT_UNASKED_BYTES:
+            return order, (yield from self.fetch_or_place(order, source.data))
         found = yield from self.fetch(source.sha256, order.job.fingerprint)
         if found is None:
             yield from self.place(order, source.data)
         return order, found
+
+    def fetch_or_place(self, order: Order, data: bytes | None) -> Flow[Found | None]:
+        """What the store holds, or else source, record and message into it: one round trip, for a small source on one server."""
+        order.placed_at = time.monotonic()
+        halves = envelope.halves(order.job, order.queue)
+        submit = ledger.submit_unless_done(self.keys, order.job, order.queue, self.settings, halves, data)
+        replies = yield Ask("ledger", [*self._fetch(order), submit])
+        return results.fetched(replies[: results.FETCH_REPLIES])
 
     def place(self, order: Order, data: bytes | None) -> Flow[None]:
         """Source, record, message; in one step where one server takes all three."""

@@ -11,6 +11,7 @@ import json
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from pixlane.errors import PixlaneError
@@ -67,7 +68,7 @@ class Job:
 
     @classmethod
     def of(cls, sha256: str, recipe: Recipe, source: str | None = None) -> Job:
-        return cls(sha256, recipe.fingerprint, recipe.to_dict(), PIPELINE_VERSION, source)
+        return cls(sha256, recipe.fingerprint, _fields_of(recipe), PIPELINE_VERSION, source)
 
     @property
     def key(self) -> str:
@@ -85,6 +86,12 @@ class Job:
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"no record of a job: {error!r}") from error
+
+
+@lru_cache(maxsize=64)
+def _fields_of(recipe: Recipe) -> dict[str, Any]:
+    """Made once for many jobs, which share it; nobody writes into it."""
+    return recipe.to_dict()
 
 
 @dataclass(frozen=True)
@@ -113,10 +120,23 @@ def put_source(keys: Keys, sha256: str, data: bytes, settings: Settings) -> Comm
 
 def submit(keys: Keys, job: Job, queue: str, settings: Settings, halves: tuple[str, str] = ("", "")) -> Command:
     """Opens a job. `halves` of its message: where broker and ledger are one server the message goes with the record."""
-    sha256 = job.sha256
-    named = [keys.job(job.key), keys.open, keys.outcome(job.key), keys.source(sha256), keys.refs(sha256), keys.forgotten(sha256)]
-    given = [job.key, to_json(job.to_dict()), queue, _ms(settings.resend_after_s), *halves]
-    return scripts.call("submit", [*named, keys.waiting(queue)], given)
+    return scripts.call("submit", *_submission(keys, job, queue, settings, halves))
+
+
+def submit_unless_done(
+    keys: Keys, job: Job, queue: str, settings: Settings, halves: tuple[str, str], data: bytes | None
+) -> Command:
+    """The same where ledger and cache are one server: with the bytes of a small source, and only if there is no answer yet."""
+    named, given = _submission(keys, job, queue, settings, halves)
+    answer = [kind(job.sha256, job.fingerprint) for kind in (keys.url, keys.meta, keys.error)]
+    return scripts.call("submit", [*named, *answer], given if data is None else [*given, data])
+
+
+def _submission(keys: Keys, job: Job, queue: str, settings: Settings, halves: tuple[str, str]) -> tuple[list[str], list[Any]]:
+    sha256, key = job.sha256, job.key
+    named = [keys.job(key), keys.open, keys.outcome(key), keys.source(sha256), keys.refs(sha256), keys.forgotten(sha256)]
+    given = [key, to_json(job.to_dict()), queue, _ms(settings.resend_after_s), *halves]
+    return [*named, keys.waiting(queue)], given
 
 
 def submitted(reply: Sequence[int], job: Job, queue: str) -> Message | None:

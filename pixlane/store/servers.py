@@ -36,6 +36,10 @@ class Servers:
         """Ledger and broker are one server: a record and its message go in one step."""
         return is_redis(self.broker) and redis_url(self.broker) == self.ledger
 
+    @property
+    def one_for_all(self) -> bool:
+        return self.one_for_results and self.one_for_messages
+
     @classmethod
     def of(cls, settings: Settings, url: str | None = None) -> Servers:
         """The three roles of the settings; `url` takes the place of `redis_url`. Raises InvalidArgument."""

@@ -194,6 +194,37 @@ def test_a_lease_that_ran_out_is_sent_again_and_a_live_one_is_not(book: Book) ->
     assert [message.queue for message in book.sweep().messages] == ["batch"]
 
 
+def ask(book: Book, data: bytes | None = b"bytes") -> Message | None:
+    command = ledger.submit_unless_done(KEYS, JOB, "batch", book.settings, ("<", ">"), data)
+    return ledger.submitted(book._run(command), JOB, "batch")
+
+
+def test_a_submission_brings_its_source_and_its_message(book: Book) -> None:
+    message = ask(book)
+    assert message is not None
+    assert book.redis.get(KEYS.source(SHA)) == b"bytes"
+    assert book.redis.ttl(KEYS.source(SHA)) == -1
+    assert book.redis.lrange(KEYS.waiting("batch"), 0, -1) == [f"<{message.sent_at}>".encode()]
+    assert ask(book) is None, "under way"
+    assert book.redis.llen(KEYS.waiting("batch")) == 1
+    book.close()
+    assert book.redis.ttl(KEYS.source(SHA)) > 0
+
+
+@pytest.mark.parametrize("there", [("url", "meta"), ("error",)])
+def test_a_submission_changes_nothing_when_the_answer_is_there(book: Book, there: tuple[str, ...]) -> None:
+    for part in there:
+        book.redis.set(getattr(KEYS, part)(SHA, JOB.fingerprint), "x")
+    assert ask(book) is None
+    assert book.redis.exists(KEYS.job(JOB.key), KEYS.source(SHA), KEYS.open, KEYS.waiting("batch")) == 0
+
+
+@pytest.mark.parametrize("there", ["url", "meta"])
+def test_half_an_answer_is_none(book: Book, there: str) -> None:
+    book.redis.set(getattr(KEYS, there)(SHA, JOB.fingerprint), "x")
+    assert ask(book, None) is not None
+
+
 LONG_AGO_S = 100.0
 OTHER = Job.of("b" * 64, Recipe())
 
