@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 from pixlane import sizing
 from pixlane.recipe import Recipe
 
 Size = tuple[int, int]
+
+HALF_PIXEL = 0.5  # of grace: 1045 halves to 522 or 523, whichever keeps the aspect
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,11 @@ def sizes(width: int, height: int, recipe: Recipe) -> tuple[Size, ...]:
     halving that would take the shorter side below `min_side` is not made; where it is below that at the ceiling already, the
     longer side counts.
     """
-    inside = _inside(recipe)
-    top = sizing.largest(width, height, inside)
+    top = _largest(width, height, recipe)
     counts = min if min(top) >= recipe.min_side else max
     found = [top]
     for step in range(1, recipe.max_halvings + 1):
-        half = sizing.largest(width, height, _at_most(max(top) / 2**step, inside))
+        half = _largest(width, height, recipe, max(top) / 2**step)
         if counts(half) < recipe.min_side or half == found[-1]:
             break
         found.append(half)
@@ -44,7 +46,12 @@ def sizes(width: int, height: int, recipe: Recipe) -> tuple[Size, ...]:
 
 def at_side(width: int, height: int, recipe: Recipe, side: int) -> Size:
     """The largest size with at most `side` px on the longer side that the recipe allows; for the fine search."""
-    return sizing.largest(width, height, _at_most(side, _inside(recipe)))
+    return _largest(width, height, recipe, side)
+
+
+def fits(width: int, height: int, recipe: Recipe) -> bool:
+    """Whether a source of that size, px, may keep it."""
+    return _inside(recipe, inf)(width, height)
 
 
 def violation(size: Size, recipe: Recipe) -> Violation | None:
@@ -57,20 +64,30 @@ def violation(size: Size, recipe: Recipe) -> Violation | None:
     return None
 
 
-def _inside(recipe: Recipe) -> Callable[[int, int], bool]:
-    """Whether a size is small enough for the recipe."""
+def _largest(width: int, height: int, recipe: Recipe, side: float = inf) -> Size:
+    """The largest size that the recipe allows with at most `side` px on the longer side.
+
+    Where the rule alone decides, its own answer counts: of two sizes that a provider keeps, a search might find the one that is
+    a pixel longer and costs a row of tiles more.
+    """
+    inside = _inside(recipe, side)
+    if recipe.size_rule is not None:
+        ruled = sizing.rule(recipe.size_rule)(width, height)
+        if inside(*ruled):
+            return ruled
+    return sizing.largest(width, height, inside)
+
+
+def _inside(recipe: Recipe, side: float) -> Callable[[int, int], bool]:
+    """Whether a size is small enough for the recipe, and for `side`."""
     fit = sizing.rule(recipe.size_rule) if recipe.size_rule is not None else None
 
     def inside(width: int, height: int) -> bool:
         return (
             max(width, height) <= recipe.max_side
+            and max(width, height) < side + HALF_PIXEL
             and (recipe.max_total_pixels is None or width * height <= recipe.max_total_pixels)
             and (fit is None or fit(width, height) == (width, height))
         )
 
     return inside
-
-
-def _at_most(side: float, inside: Callable[[int, int], bool]) -> Callable[[int, int], bool]:
-    # Half a pixel of grace: 1045 halves to 522 or 523, whichever keeps the aspect.
-    return lambda width, height: max(width, height) < side + 0.5 and inside(width, height)

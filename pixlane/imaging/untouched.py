@@ -46,4 +46,4 @@ def _presentable(facts: Facts, recipe: Recipe) -> bool:
 
 def _small_enough(facts: Facts, recipe: Recipe) -> bool:
     size = facts.width, facts.height
-    return plan.sizes(*size, recipe)[0] == size and plan.violation(size, recipe) is None
+    return plan.fits(*size, recipe) and plan.violation(size, recipe) is None

@@ -98,3 +98,14 @@ def test_a_side_that_is_too_short_is_named_with_its_values():
 def test_the_size_at_a_side_is_the_largest_that_is_allowed():
     assert plan.at_side(3000, 2000, Recipe(), 600) == (600, 400)
     assert plan.at_side(3000, 2000, Recipe(), 5000) == (1568, 1045)
+
+
+def test_where_the_rule_alone_decides_its_own_answer_counts():
+    recipe = Recipe(max_side=4096, size_rule="openai_tile512")
+    assert plan.sizes(2048, 4096, recipe)[0] == sizing.rule("openai_tile512")(2048, 4096) == (768, 1536)
+
+
+def test_a_source_may_keep_its_size_when_it_is_the_first_of_the_ladder():
+    for size in ((1568, 882), (1569, 882), (768, 1536), (768, 1537), (10, 10)):
+        for recipe in (Recipe(), Recipe(size_rule="openai_tile512"), Recipe(max_total_pixels=1_200_000)):
+            assert plan.fits(*size, recipe) == (plan.sizes(*size, recipe)[0] == size)
