@@ -163,7 +163,7 @@ def _jpeg_end(data: bytes, scan: int) -> int | None:
         return at + 2 if at >= 0 else None
     here = scan
     while True:
-        here = _next_marker(data, here)
+        here = next_marker(data, here)
         if here < 0:
             return None
         marker = data[here + 1]
@@ -172,7 +172,7 @@ def _jpeg_end(data: bytes, scan: int) -> int | None:
         here += 2 + int.from_bytes(data[here + 2 : here + 4], "big")
 
 
-def _next_marker(data: bytes, at: int) -> int:
+def next_marker(data: bytes, at: int) -> int:
     """Offset of the next marker that is neither stuffing, fill nor restart; -1: none."""
     while True:
         at = data.find(b"\xff", at)
@@ -188,30 +188,13 @@ def jpeg_scans(data: bytes) -> Iterator[bytes]:
     for marker, at, length in jpeg_segments(data):
         while marker == _SOS:
             yield data[at : at + length]
-            at = _next_marker(data, at + length)
+            at = next_marker(data, at + length)
             while at >= 0 and data[at + 1] not in (_SOS, _EOI):
-                at = _next_marker(data, at + 2 + int.from_bytes(data[at + 2 : at + 4], "big"))
+                at = next_marker(data, at + 2 + int.from_bytes(data[at + 2 : at + 4], "big"))
             if at < 0 or data[at + 1] == _EOI:
                 return
             length = int.from_bytes(data[at + 2 : at + 4], "big") - 2
             at += 4
-
-
-def jpeg_whole_segments(data: bytes) -> bytes:
-    """The file without a segment that its end cuts through; entropy-coded data stays as far as it goes."""
-    at = scan = 2
-    for marker, start, length in jpeg_segments(data):
-        at, scan = start - 4, start + length
-        if marker == _SOS:
-            break
-    while at >= 0 and scan <= len(data):
-        at = _next_marker(data, scan)
-        if at < 0 or data[at + 1] == _EOI:
-            return data
-        if at + 4 > len(data):
-            break
-        scan = at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
-    return data[:at]
 
 
 # GIF and WebP ---------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from pixlane.imaging import anatomy
 from pixlane.probe import isobmff, tiff
 
 END_OF_IMAGE = b"\xff\xd9"  # of a JPEG, and of a JPEG 2000 code stream
+START_OF_SCAN = 0xDA
 QOI_END = bytes(7) + b"\x01"
 END_BYTES = 64  # an end marker is looked for in so many last bytes
 
@@ -20,6 +21,23 @@ def ends_early(name: str, data: bytes) -> bool:
         return look is not None and look(data)
     except (struct.error, IndexError):
         return True  # not even the announcement is all there
+
+
+def whole_segments(data: bytes) -> bytes:
+    """The JPEG without a segment that its end cuts through; entropy-coded data stays as far as it goes."""
+    at = scan = 2
+    for marker, start, length in anatomy.jpeg_segments(data):
+        at, scan = start - 4, start + length
+        if marker == START_OF_SCAN:
+            break
+    while at >= 0 and scan <= len(data):
+        at = anatomy.next_marker(data, scan)
+        if at < 0 or data[at : at + 2] == END_OF_IMAGE:
+            return data
+        if at + 4 > len(data):
+            break
+        scan = at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+    return data[:at]
 
 
 def _riff(data: bytes) -> bool:

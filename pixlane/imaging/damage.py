@@ -109,7 +109,7 @@ class Cure:
             truncated(picture.work, 0.0, drawable=False)
         if "premature end of JPEG image" in said and "end marker" not in self.tried:
             self._once("end marker", said)
-            picture.data = anatomy.jpeg_whole_segments(picture.data) + cut_off.END_OF_IMAGE
+            picture.data = cut_off.whole_segments(picture.data) + cut_off.END_OF_IMAGE
             if not _lacks_scans(picture.data):
                 picture.mended("repaired", "the end marker is missing")
                 return

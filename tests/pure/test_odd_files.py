@@ -211,8 +211,9 @@ def test_what_pillow_warns_of_is_a_note_and_no_line_on_stderr() -> None:
 def test_a_library_prints_nothing_on_stderr(capfd: pytest.CaptureFixture[str]) -> None:
     data = bytearray(make.array(NOISE, "TIFF", compression="zstd"))
     data[8:40] = bytes(32)
-    with pytest.raises(SourceError):
-        normalize(bytes(data))
+    for bad in (bytes(data), make.tiff(NOISE, bits=8, photometric=2, t277=[9_715], t259=[50_000])):
+        with pytest.raises(SourceError):
+            normalize(bad)
     assert capfd.readouterr().err == ""
 
 
@@ -290,6 +291,15 @@ def test_too_little_memory_is_said_and_no_verdict_on_the_picture(form: str) -> N
         env={**os.environ, "VIPS_CONCURRENCY": "1"},
     )
     assert done.stdout.split() == [b"out_of_memory", b"True", b"False"], done.stderr[-500:]
+
+
+def test_a_bound_of_the_codec_is_no_lack_of_memory() -> None:
+    pytest.importorskip("pillow_heif").register_heif_opener()
+    data = bytearray(make.array(SMOOTH, "HEIF"))
+    at = data.index(b"iloc")
+    data[at + 10 : at + 12] = b"\xff\xff"  # items
+    with pytest.raises(SourceError):
+        normalize(bytes(data))
 
 
 def test_names_of_parts_that_are_cut_off_are_passed_over() -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
+import logging
 import struct
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pixlane.errors import CorruptInput, EngineMissing, PageOutOfRange, UnsupportedFormat
+from pixlane.errors import CorruptInput, EngineMissing, PageOutOfRange
 from pixlane.imaging import anatomy, colour, cut_off, damage, guard, header, orient, wording
-from pixlane.imaging.decoders import apng, bitfields, icons
+from pixlane.imaging.decoders import apng, bitfields, icons, variants
 from pixlane.imaging.decoders.pillow_voice import heard
 from pixlane.imaging.picture import Picture, sentence
 from pixlane.imaging.work import Facts, Work
@@ -80,6 +81,8 @@ def _plugin(name: str) -> Callable[..., Image]:
         from PIL import Image
     except ImportError as error:
         raise EngineMissing(f"Pillow is not installed: {error}") from error
+    if not (log := logging.getLogger("PIL")).handlers:
+        log.addHandler(logging.NullHandler())  # else what it logs of a bad file is printed on stderr
     Image.init()
     opener: Callable[..., Image.Image] = Image.OPEN[name][0]
     return opener
@@ -87,7 +90,7 @@ def _plugin(name: str) -> Callable[..., Image]:
 
 def _open(work: Work, plugin: Callable[..., Image]) -> PillowPicture:
     name = work.detected.name
-    _refuse(name, work.data)
+    variants.check(name, work.data)
     rewrite = REWRITTEN.get(name)
     try:
         data = rewrite(work.data) if rewrite else work.data
@@ -100,23 +103,6 @@ def _open(work: Work, plugin: Callable[..., Image]) -> PillowPicture:
         raise CorruptInput(f"the header of the {name} cannot be read: {sentence(error)}") from error
     return PillowPicture(work, image, frames, plugin)
 
-
-def _refuse(name: str, data: bytes) -> None:
-    """Variants of a format that the plugin does not know, by name."""
-    for variant, start, mark in UNKNOWN_VARIANTS.get(name, ()):
-        if data[start : start + len(mark)] == mark:
-            raise UnsupportedFormat(f"{variant} is not decoded; convert it to PNG or JPEG first", actual=variant)
-
-
-UNKNOWN_VARIANTS: dict[str, tuple[tuple[str, int, bytes], ...]] = {
-    "psd": (
-        ("the large form of PSD (PSB)", 4, b"\x00\x02"),
-        ("a PSD of 16 bits a channel", 22, b"\x00\x10"),
-        ("a PSD of 32 bits a channel", 22, b"\x00\x20"),
-    ),
-    "pnm": (("PAM (P7)", 0, b"P7"), ("a PFM in colour (PF)", 0, b"PF")),
-}
-"""Format to the name of a variant, an offset, and the bytes that stand there."""
 
 REWRITTEN: dict[str, Callable[[bytes], bytes]] = {"ico": icons.plain, "cur": icons.plain, "png": apng.plain}
 """What the plugin reads rightly only in another form."""
