@@ -108,7 +108,9 @@ class Traits:
         if limit is None or not self.drawn:
             return self.drawn
         edges = (1 - self.flat_share) * self.pixels
-        return edges * BYTES_PER_EDGE <= limit or self._sample_fits_lossless(limit * SAMPLE_EXCESS)
+        if edges * BYTES_PER_EDGE <= limit:
+            return True
+        return not self._ever_new_colours(limit) and self._sample_fits_lossless(limit * SAMPLE_EXCESS)
 
     def jpeg_bytes(self, quality: int, full_chroma: bool) -> float:
         """About how many bytes a JPEG has; within 10 % for most pictures."""
@@ -150,6 +152,11 @@ class Traits:
         strips = Image.frombuffer(mode, (width, height), self._strips.write_to_memory(), "raw", mode, 0, 1)
         indexed = strips.convert("RGB").quantize(method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
         return encode.png(pyvips.Image.new_from_memory(indexed.tobytes(), width, height, 1, "uchar"), None).byte_count
+
+    def _ever_new_colours(self, limit: int) -> bool:
+        """Whether the sampled rows have more colours than their share of so many bytes: hardly anything repeats."""
+        sampled = self._rows.width * self._rows.height
+        return self._rows.getcolors(max(1, round(sampled * limit / self.pixels))) is None
 
     def _sample_fits_lossless(self, limit: float) -> bool:
         """Whether the strips take no more than their share of so many bytes."""
