@@ -9,8 +9,9 @@ from pixlane.errors import CorruptInput, OutOfMemory, PixlaneError, UnsupportedF
 _DATA_MISSING = re.compile(
     r"truncated|not processed|unexpected end|end of (?:file|stream|data)|\beof\b|not enough (?:image )?data", re.IGNORECASE
 )
-# libheif calls it a memory allocation error too where a file passes a bound of its own, and then says which.
-_NO_MEMORY = re.compile(r"out of memory|insufficient memory|memory allocation error \(", re.IGNORECASE)
+# libheif calls it a memory allocation error too where a file passes a bound of its own, and then says which; libtiff speaks of
+# memory where a tag claims more values than there can be.
+_NO_MEMORY = re.compile(r"out of memory(?! reading of)|insufficient memory|memory allocation error \(", re.IGNORECASE)
 _NOT_BUILT_IN = re.compile(r"unsupported|not supported|not configured|not implemented|no decode", re.IGNORECASE)
 
 

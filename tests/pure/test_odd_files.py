@@ -302,6 +302,14 @@ def test_a_bound_of_the_codec_is_no_lack_of_memory() -> None:
         normalize(bytes(data))
 
 
+def test_a_tag_that_claims_too_many_values_is_no_lack_of_memory() -> None:
+    data = bytearray(make.tiff(NOISE, bits=8, photometric=2))
+    at = data.index(struct.pack("<HHI", 259, 3, 1))  # compression
+    data[at + 4 : at + 8] = b"\xff\xff\xff\x7f"
+    with pytest.raises(SourceError):
+        normalize(bytes(data))
+
+
 def test_names_of_parts_that_are_cut_off_are_passed_over() -> None:
     items = make.box(b"infe", b"\2\0\0\0") + b"\0\0\0\x40infe"
     meta = make.box(b"meta", bytes(4) + make.box(b"iinf", bytes(4) + b"\0\2" + items))
