@@ -16,8 +16,17 @@ import pytest
 from PIL import Image, ImageCms
 
 from pixlane import Recipe, normalize
-from pixlane.errors import DeadlineExceeded, SourceError, TargetUnreachable, TooManyPixels, TruncatedInput, UnsupportedFormat
-from pixlane.imaging import icc
+from pixlane.errors import (
+    CorruptInput,
+    DeadlineExceeded,
+    OutOfMemory,
+    SourceError,
+    TargetUnreachable,
+    TooManyPixels,
+    TruncatedInput,
+    UnsupportedFormat,
+)
+from pixlane.imaging import icc, wording
 from pixlane.settings import Limits
 from tests.pure import make, make_svg
 
@@ -302,11 +311,20 @@ def test_a_bound_of_the_codec_is_no_lack_of_memory() -> None:
         normalize(bytes(data))
 
 
-def test_a_tag_that_claims_too_many_values_is_no_lack_of_memory() -> None:
-    data = bytearray(make.tiff(NOISE, bits=8, photometric=2))
-    at = data.index(struct.pack("<HHI", 259, 3, 1))  # compression
-    data[at + 4 : at + 8] = b"\xff\xff\xff\x7f"
-    assert (make.seen(bytes(data)) == NOISE).all()  # the next engine does not mind
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("VipsJpeg: Insufficient memory (case 4)", OutOfMemory),
+        ("vips_tracked: out of memory -- size == 244MB", OutOfMemory),
+        ("heif: Invalid input: Unspecified: Memory allocation error (2.0)", OutOfMemory),
+        ("Memory allocation error: Security limit exceeded: iloc box contains 20291 items", CorruptInput),
+        ('tiff2vips: Out of memory reading of "Compression"', CorruptInput),  # a tag that claims more values than there can be
+        ("tiff2vips: LZMA compression support is not configured", UnsupportedFormat),
+    ],
+)
+def test_what_an_engine_says_is_understood(said: str, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        raise wording.unreadable(said)
 
 
 def test_names_of_parts_that_are_cut_off_are_passed_over() -> None:
