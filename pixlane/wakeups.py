@@ -23,6 +23,9 @@ from pixlane.store.connect import lone_connection
 RECONNECT_S: Final = 0.5
 """Pause before the connection is made again, seconds."""
 
+CLOSE_AGAIN_S: Final = 0.1
+"""A listener that did not end when it was told is told again after this, seconds."""
+
 LISTEN_S: Final = 5.0
 """The listener looks this often whether it is still wanted, seconds."""
 
@@ -243,9 +246,10 @@ class AsyncWakeups:
     async def close(self) -> None:
         if self._task is not None:
             task, self._task = self._task, None
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            # A cancellation that meets the end of a time limit inside the library is lost now and then: say it until it is heard.
+            while not task.done():
+                task.cancel()
+                await asyncio.wait([task], timeout=CLOSE_AGAIN_S)
             await self._listener.aclose()
         await self._redis.aclose()
 

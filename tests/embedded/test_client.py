@@ -23,6 +23,7 @@ from pixlane import errors as kinds
 from pixlane.rendition import Rendition
 from pixlane.settings import Settings
 from pixlane.store.keys import Keys, job_key
+from pixlane.wakeups import AsyncWakeups
 from tests.embedded.conftest import Valkey, Worker, wait_until
 
 KEYS = Keys()
@@ -416,6 +417,7 @@ def test_a_server_that_is_down_is_store_unavailable(connect: Any, valkey: Valkey
             call()
 
 
+@pytest.mark.slow
 def test_a_map_bears_a_store_that_is_full_for_a_moment(connect: Any, start_worker: Any, valkey: Valkey) -> None:
     start_worker()
     items = connect().map([picture(number) for number in range(60)], in_flight=8)
@@ -496,3 +498,28 @@ def test_map_takes_no_more_from_its_iterator_than_is_under_way(connect: Any, sta
         next(items)
     items.close()
     assert len(taken) <= 10 + 8 + 1
+
+
+def test_a_listener_that_misses_a_cancellation_is_told_again(valkey: Valkey) -> None:
+    async def close_deaf() -> bool:
+        wakeups = AsyncWakeups(valkey.url, 2.0, lambda key: key)
+        heard = 0
+
+        async def deaf_once() -> None:
+            nonlocal heard
+            while heard < 2:
+                try:
+                    await asyncio.sleep(60)
+                except asyncio.CancelledError:
+                    heard += 1
+
+        await wakeups.watch().add(["key"])
+        assert wakeups._task is not None
+        wakeups._task.cancel()
+        wakeups._task = asyncio.create_task(deaf_once())
+        await asyncio.sleep(0)
+        async with asyncio.timeout(PATIENCE_S):
+            await wakeups.close()
+        return heard == 2
+
+    assert asyncio.run(close_deaf())
