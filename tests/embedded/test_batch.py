@@ -304,6 +304,7 @@ def _obey_permissions() -> None:
             ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_an_error_for_what_does_not_fit_and_the_manifest_has_its_place(shell: Shell, tmp_path: Path) -> None:
     put(tmp_path / "in", **{f"{number}_png": noise(250, 200) for number in range(9)}, small_png=picture(60))
     with small_disk(tmp_path / "out", 512 * 1024):
@@ -430,6 +431,7 @@ def test_a_batch_that_ends_early_does_not_look_done(shell: Shell, tmp_path: Path
     assert len(told.err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_fit_does_not_write_two_files_over_each_other(shell: Shell, tmp_path: Path) -> None:
     put(tmp_path, x__a_png=picture(92), y__a_png=picture(93))
     done = shell.run("fit", "x/a.png", "y/a.png", "-o", "ready")

@@ -374,6 +374,7 @@ def test_what_no_file_system_can_name_is_an_invalid_argument(connect: Any, name:
     assert (given, error.code) == (name, "invalid_argument")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("send", ["bytes", "path"])
 @pytest.mark.parametrize("name", [b"new\nline.png", b"no\xfftext.png", b'-1,"sent_at":-1.png', b"n" * 250])
 def test_a_file_may_have_an_odd_name(connect: Any, start_worker: Any, tmp_path: Path, name: bytes, send: str) -> None:
@@ -430,6 +431,7 @@ def test_a_map_bears_a_store_that_is_full_for_a_moment(connect: Any, start_worke
     assert len(answers) == 60
 
 
+@pytest.mark.slow
 def test_a_waiter_bears_a_restart_of_the_server(connect: Any, start_worker: Any, valkey: Valkey) -> None:
     client = connect()
     job = client.submit(picture())
@@ -441,6 +443,7 @@ def test_a_waiter_bears_a_restart_of_the_server(connect: Any, start_worker: Any,
     starter.join()
 
 
+@pytest.mark.slow
 def test_a_message_that_is_lost_is_sent_again_by_a_sweep(connect: Any, start_worker: Any, valkey: Valkey) -> None:
     client = connect()
     job = client.submit(picture())

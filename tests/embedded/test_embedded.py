@@ -16,6 +16,7 @@ from pixlane import embedded
 from tests.embedded.users import LINGER_S, UserProcess, eventually, gone, now, processes, store
 
 
+@pytest.mark.slow
 def test_the_one_that_started_it_may_leave_first_and_the_last_one_ends_it(service_folder: Path) -> None:
     first = UserProcess(service_folder)
     started = first.said()
@@ -75,6 +76,7 @@ def test_users_that_come_while_it_ends_get_a_running_one(service_folder: Path) -
     eventually(lambda: gone(record["supervisor"]))
 
 
+@pytest.mark.slow
 def test_what_was_kept_is_served_again_after_a_restart(service_folder: Path) -> None:
     user = UserProcess(service_folder)
     record = user.said()
@@ -89,6 +91,7 @@ def test_what_was_kept_is_served_again_after_a_restart(service_folder: Path) -> 
     again.leave()
 
 
+@pytest.mark.slow
 def test_a_killed_store_is_started_again_with_its_data(here: Path) -> None:
     with embedded.attach() as service:
         store(service.url).set("kept", "yes")

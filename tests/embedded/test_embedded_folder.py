@@ -18,6 +18,7 @@ from pixlane.errors import ServiceUnavailable
 from tests.embedded.users import UserProcess, eventually, gone, store
 
 
+@pytest.mark.slow
 def test_workers_may_read_the_roots_of_the_users_that_are_there_and_nothing_else(service_folder: Path, tmp_path: Path) -> None:
     roots = service_folder / "roots.json"
     (tmp_path / "one").mkdir()

@@ -234,6 +234,7 @@ def test_a_worker_works_where_somebody_else_has_a_worker_py_and_ends_with_sigter
 # doctor ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_doctor_finds_nothing_wrong_with_a_full_installation(tmp_path: Path) -> None:
     run = pixlane(tmp_path, "doctor", "--json")
     answer = json.loads(run.stdout)
@@ -305,6 +306,7 @@ def test_doctor_knows_what_a_store_must_keep(
     assert bool(found[check].advice) == (verdict != "ok")
 
 
+@pytest.mark.slow
 def test_doctor_names_a_bad_setting_and_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     rows = {row.name: row for row in places.examine(Settings(embedded_dir=str(tmp_path / "file" / "service")))}

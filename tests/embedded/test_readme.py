@@ -25,11 +25,13 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return clean_environment(tmp_path_factory.mktemp("home"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", PYTHON, ids=str)
 def test_an_example_in_python_runs(example: Example, place: Path, environment: dict[str, str]) -> None:
     run([sys.executable, "-c", example.text], place, environment)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", SHELL, ids=str)
 def test_an_example_for_the_shell_runs(example: Example, place: Path, environment: dict[str, str]) -> None:
     run(["bash", "-euo", "pipefail", "-c", example.text], place, environment)

@@ -164,6 +164,7 @@ def test_control_characters_in_a_name_are_shown_and_not_obeyed(tmp_path: Path) -
     assert "a\\x1b[2J\\nb.png" in one_line(done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "address",
     ["nowhere", "redis://h:port/0", "redis://h:99999/0", "redis://[::1/0", "redis://me:sec/ret@h/0"],

@@ -284,6 +284,7 @@ def test_at_most_a_thousand_files_are_touched_and_the_rest_is_told(tmp_path: Pat
     assert len(found.ignored) <= MAX_REFERENCES + 2
 
 
+@pytest.mark.slow
 def test_a_text_of_references_ends_after_a_count(monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at: Counter[str] = Counter()
     real = refs._Desk._take  # type: ignore[attr-defined]

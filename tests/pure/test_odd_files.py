@@ -195,6 +195,7 @@ def test_a_mask_counts_where_the_alpha_byte_is_not_used(kind: int) -> None:
     assert make.near(make.seen(icon(kind, bitmap(255, HALF)), WHITE)[16, 4], make.RED)
 
 
+@pytest.mark.slow
 def test_a_bomb_inside_a_container_names_our_limit() -> None:
     inner = make.encode(Image.new("L", (14_000, 14_000)), "PNG")
     sources = (
@@ -288,6 +289,7 @@ except PixlaneError as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["JPEG", "WEBP", "PCX"])
 def test_too_little_memory_is_said_and_no_verdict_on_the_picture(form: str) -> None:
     options = {"progressive": True} if form == "JPEG" else {}
