@@ -143,8 +143,10 @@ class Wakeups:
                     if self._watches:
                         self._tell("SUBSCRIBE", self._watches)
                 self._hear(connection)
-            except (redis.RedisError, OSError):
-                pass  # an outage is no error here: whoever waits looks by itself meanwhile
+            except (redis.RedisError, OSError, ValueError, AttributeError):
+                # An outage is no error here: whoever waits looks by itself meanwhile. The last two are what a read says when
+                # a thread that tried to speak has closed the broken connection under it.
+                pass
             with self._lock:
                 self._connection = None
             connection.disconnect()
