@@ -114,11 +114,12 @@ class Flows:
         source = yield from self.identify(given, by_path)
         order = make_order(given, source, recipe, queue)
         if self.servers.one_for_all and len(source.data or b"") <= SENT_UNASKED_BYTES:
-            return order, (yield from self.fetch_or_place(order, source.data))
-        found = yield from self.fetch(source.sha256, order.job.fingerprint)
-        if found is None:
-            yield from self.place(order, source.data)
-        return order, found
+            found = yield from self.fetch_or_place(order, source.data)
+        else:
+            found = yield from self.fetch(source.sha256, order.job.fingerprint)
+            if found is None:
+                yield from self.place(order, source.data)
+        return order, found and sources.told(given, found)
 
     def fetch_or_place(self, order: Order, data: bytes | None) -> Flow[Found | None]:
         """What the store holds, or else source, record and message into it: one round trip, for a small source on one server."""
@@ -197,7 +198,7 @@ class Flows:
                 patience.bear(error)
                 found = None
             if found is not None:
-                return found
+                return sources.told(order.given, found)
             left = None if ends is None else ends - time.monotonic()
             if left is not None and left <= 0:
                 raise ResultTimeout(f"no result within {timeout_s:g} s; the job goes on", limit=timeout_s, key=order.job.key)

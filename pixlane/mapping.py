@@ -17,7 +17,7 @@ from pixlane.flows import OUTAGES, Flows, Order, Patience, check_queue, make_ord
 from pixlane.recipe import Recipe
 from pixlane.rendition import Rendition
 from pixlane.settings import MIB
-from pixlane.sources import Given, Source
+from pixlane.sources import Given, Source, told
 from pixlane.steps import Flow, Found, Give, Pause, Watch
 from pixlane.store.ledger import Message
 
@@ -135,7 +135,7 @@ class Mapping:
             key = entry.order.job.key
             if found is not None:
                 group.remove(entry)
-                yield Give((entry.name, found))
+                yield Give((entry.name, told(entry.name, found)))
             elif key in self.pending:
                 group.remove(entry)
                 self.pending[key].names.append(entry.name)
@@ -188,10 +188,10 @@ class Mapping:
         del self.pending[key]
         yield Watch([key], on=False)
         first, *others = job.names
-        yield Give((first, found))
+        yield Give((first, told(first, found)))
         again = replace(found, cached=True) if isinstance(found, Rendition) else found
         for name in others:
-            yield Give((name, again))
+            yield Give((name, told(name, again)))
 
     def _reach(self) -> None:
         self.reached, self.patience.since = True, None

@@ -9,11 +9,20 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pixlane import settings
-from pixlane.errors import InvalidArgument, NotAFile, PathNotAllowed, SourceMissing, SourceTooLarge, SourceUnreadable
+from pixlane.errors import (
+    InvalidArgument,
+    NotAFile,
+    PathNotAllowed,
+    PixlaneError,
+    SourceMissing,
+    SourceTooLarge,
+    SourceUnreadable,
+)
+from pixlane.rendition import Note, Rendition
 from pixlane.settings import Settings
 
 BLOCK_BYTES = settings.MIB
@@ -150,3 +159,20 @@ def _unreadable(path: str, error: OSError) -> SourceUnreadable:
     if error.errno in (errno.EISDIR, errno.ENXIO):
         return NotAFile(f"{path} is not a regular file")
     return SourceUnreadable(f"{path} cannot be read: {error.strerror}", actual=error.strerror)
+
+
+def told(given: Given, found: Rendition | PixlaneError) -> Rendition | PixlaneError:
+    """What was found, with the note `declared_type_wrong` where the name that this caller gave contradicts the bytes.
+
+    A stored rendition belongs to its content, which has many names: what a name says is added for the one who used it.
+    """
+    if isinstance(found, PixlaneError) or isinstance(given, (bytes, bytearray, memoryview)):
+        return found
+    from pixlane import formats
+
+    name = os.path.basename(os.fsdecode(given))
+    said = formats.said_by_name(name)
+    if said is None or said.mime == found.source.mime:
+        return found
+    note = Note("declared_type_wrong", formats.contradiction(f"the file name {name!r}", said, found.source.mime))
+    return replace(found, notes=(note, *found.notes))

@@ -18,7 +18,7 @@ from pixlane.formats import text
 from pixlane.formats.registry import FORMATS, Format
 from pixlane.formats.signatures import SIGNATURES, Signature
 
-__all__ = ["FORMATS", "SIGNATURES", "Detection", "Format", "Signature", "detect", "said_by_name", "said_by_type"]
+__all__ = ["FORMATS", "SIGNATURES", "Detection", "Format", "Signature", "contradiction", "detect", "said_by_name", "said_by_type"]
 
 HEAD_BYTES = 64 * 1024  # a detection never looks further than this
 MAX_LEADING_BYTES = 1024
@@ -68,6 +68,11 @@ def said_by_type(declared_type: str | None) -> Format | None:
     """The format that a declared MIME type claims; None where it claims nothing, as `application/octet-stream` does."""
     claimed = _by_type(declared_type)
     return FORMATS[claimed] if claimed and claimed != "unknown" else None
+
+
+def contradiction(what: str, said: Format, mime: str) -> str:
+    """The sentence of the note `declared_type_wrong`."""
+    return f"{what} says {said.mime}, the bytes are {mime}"
 
 
 # From the bytes -----------------------------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ def identify(work: Work) -> None:
         (f"the declared type {work.declared_type!r}", formats.said_by_type(work.declared_type)),
     ):
         if said and said != found.format:
-            work.note("declared_type_wrong", f"{what} says {said.mime}, the bytes are {found.format.mime}")
+            work.note("declared_type_wrong", formats.contradiction(what, said, found.format.mime))
     if not found.format.image:
         raise NotAnImage(_no_image(found.format), actual=found.format.mime)
     if found.leading_bytes:

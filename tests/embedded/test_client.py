@@ -355,6 +355,20 @@ def test_a_file_that_changes_after_it_was_named_is_never_stored(
     assert [name for name in valkey.redis.keys("*") if b":url:" in name or b":err:" in name] == []
 
 
+def test_a_name_that_contradicts_the_bytes_is_noted_for_whoever_used_it(connect: Any, start_worker: Any, tmp_path: Path) -> None:
+    start_worker()
+    (tmp_path / "wrong.jpg").write_bytes(picture(1))
+    (tmp_path / "right.png").write_bytes(picture(1))
+    client = connect()
+    wrong, again = (client.submit(tmp_path / "wrong.jpg").result(PATIENCE_S) for _ in range(2))
+    by_name = dict(client.map([tmp_path / "wrong.jpg", tmp_path / "right.png"]))
+    (note,) = [note for note in wrong.notes if note.code == "declared_type_wrong"]
+    assert note.text == "the file name 'wrong.jpg' says image/jpeg, the bytes are image/png"
+    assert note in again.notes
+    assert note in by_name[tmp_path / "wrong.jpg"].notes
+    assert "declared_type_wrong" not in {note.code for note in by_name[tmp_path / "right.png"].notes}
+
+
 def test_what_is_no_readable_file_is_refused_before_anything_is_sent(connect: Any, tmp_path: Path, valkey: Valkey) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
