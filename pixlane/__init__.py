@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pixlane.client import AsyncClient as AsyncClient
+    from pixlane.client import AsyncJob as AsyncJob
     from pixlane.client import Client as Client
+    from pixlane.client import Job as Job
     from pixlane.errors import PixlaneError as PixlaneError
     from pixlane.imaging import normalize as normalize
     from pixlane.imaging import tiles as tiles
@@ -23,22 +25,39 @@ if TYPE_CHECKING:
     from pixlane.recipe import Region as Region
     from pixlane.rendition import Note as Note
     from pixlane.rendition import Rendition as Rendition
+    from pixlane.rendition import Source as Source
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AsyncClient": "pixlane.client",
+    "AsyncJob": "pixlane.client",
     "Client": "pixlane.client",
+    "Job": "pixlane.client",
     "Note": "pixlane.rendition",
     "PixlaneError": "pixlane.errors",
     "Recipe": "pixlane.recipe",
     "Region": "pixlane.recipe",
     "Rendition": "pixlane.rendition",
+    "Source": "pixlane.rendition",
     "normalize": "pixlane.imaging",
     "tiles": "pixlane.imaging",
 }
 
-__all__ = ["AsyncClient", "Client", "Note", "PixlaneError", "Recipe", "Region", "Rendition", "normalize", "tiles"]
+__all__ = [
+    "AsyncClient",
+    "AsyncJob",
+    "Client",
+    "Job",
+    "Note",
+    "PixlaneError",
+    "Recipe",
+    "Region",
+    "Rendition",
+    "Source",
+    "normalize",
+    "tiles",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -171,17 +171,20 @@ class AsyncClient:
         self._opening: asyncio.Task[None] | None = None
 
     async def submit(self, source: Given, recipe: Recipe | None = None, *, queue: str = "interactive") -> AsyncJob:
+        """As `Client.submit`, whose errors it raises."""
         await self._open()
         order, found = await self._carry_out(self._service.submit(source, recipe, queue))
         return AsyncJob(self, order, found)
 
     async def fetch(self, sha256: str, recipe: Recipe | None = None) -> Rendition | None:
+        """As `Client.fetch`: one round trip, never starts work."""
         await self._open()
         return _only_rendition(await self._carry_out(self._service.fetch(sha256, recipe)))
 
     async def map(
         self, sources: Iterable[Given], recipe: Recipe | None = None, *, queue: str = "batch", in_flight: int = IN_FLIGHT
     ) -> AsyncIterator[tuple[Any, Found]]:
+        """As `Client.map`, with `async for`: pairs of a source and its rendition or PixlaneError, as they finish."""
         await self._open()
         async with self._wakeups.watch() as watch:
             flow = self._service.map(sources, recipe, queue, in_flight)
@@ -194,10 +197,12 @@ class AsyncClient:
                     step = advance(flow, await self._try(step, watch))
 
     async def forget(self, sha256: str) -> int:
+        """As `Client.forget`."""
         await self._open()
         return await self._carry_out(self._service.purging.forget(sha256))
 
     async def purge_all(self) -> int:
+        """As `Client.purge_all`."""
         await self._open()
         return await self._carry_out(self._service.purging.purge_all())
 
@@ -274,6 +279,7 @@ class AsyncJob:
         self.cached = found is not None
 
     async def result(self, timeout: float | None = None) -> Rendition:
+        """As `Job.result`, whose errors it raises."""
         if self._found is None:
             self._found = await self._client._carry_out(self._client._service.flows.result(self._order, timeout))
         return _rendition(self._found)

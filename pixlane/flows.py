@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pixlane import sources
+from pixlane import health, sources
 from pixlane.errors import (
     InvalidArgument,
     JobLost,
@@ -201,9 +201,19 @@ class Flows:
                 return sources.told(order.given, found)
             left = None if ends is None else ends - time.monotonic()
             if left is not None and left <= 0:
-                raise ResultTimeout(f"no result within {timeout_s:g} s; the job goes on", limit=timeout_s, key=order.job.key)
+                said = f"no result within {timeout_s:g} s; the job goes on{(yield from self._unless_a_worker_lives())}"
+                raise ResultTimeout(said, limit=timeout_s, key=order.job.key)
             yield Pause(interval if left is None else min(interval, left))
             interval = min(2 * interval, LAST_POLL_S)
+
+    def _unless_a_worker_lives(self) -> Flow[str]:
+        """What a waiter in vain should know: that nobody is there to do the work."""
+        try:
+            (time_of_day,) = yield Ask("ledger", [("TIME",)])
+            (alive,) = yield Ask("ledger", [health.alive(self.keys, self.settings, time_of_day)])
+        except OUTAGES:
+            return ""
+        return "" if alive else " as soon as a worker is there: none is alive (`pixlane worker` starts one)"
 
     def _fetch(self, order: Order) -> list[Command]:
         return results.fetch(self.keys, order.job.sha256, order.job.fingerprint, self.settings)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from pixlane.errors import PixlaneError, ServiceUnavailable, StoreUnavailable
 from pixlane.settings import Settings
-from pixlane.store.connect import Server
+from pixlane.store.connect import Command, Server
 from pixlane.store.keys import Keys
 from pixlane.store.servers import Servers, is_redis, redis_url, shown
 
@@ -134,14 +134,17 @@ def _connect(url: str, timeout_s: float) -> None:
         raise StoreUnavailable(f"the broker at {shown(url)} cannot be reached: {error}", server=shown(url)) from error
 
 
+def alive(keys: Keys, settings: Settings, server_time: Any) -> Command:
+    """Asks for the names of the workers that are alive; `server_time` is the server's answer to TIME."""
+    seconds, micros = server_time
+    age_s = max(ALIVE_AT_LEAST_S, ALIVE_SWEEPS * settings.sweep_interval_s)
+    return "ZRANGEBYSCORE", keys.workers, int(seconds) * 1000 + int(micros) // 1000 - int(age_s * 1000), "+inf"
+
+
 def _count(url: str, settings: Settings, host: str | None) -> tuple[int, int]:
     keys = Keys(settings.key_prefix)
-    ((seconds, micros),) = _run(url, settings.store_timeout_s, [("TIME",)])
-    age_s = max(ALIVE_AT_LEAST_S, ALIVE_SWEEPS * settings.sweep_interval_s)
-    alive_since_ms = int(seconds) * 1000 + int(micros) // 1000 - int(age_s * 1000)
-    names, open_jobs = _run(
-        url, settings.store_timeout_s, [("ZRANGEBYSCORE", keys.workers, alive_since_ms, "+inf"), ("ZCARD", keys.open)]
-    )
+    (server_time,) = _run(url, settings.store_timeout_s, [("TIME",)])
+    names, open_jobs = _run(url, settings.store_timeout_s, [alive(keys, settings, server_time), ("ZCARD", keys.open)])
     # A worker's name is HOST:PID.
     hosts = [name.decode().rpartition(":")[0] for name in names]
     return len(hosts) if host is None else hosts.count(host), int(open_jobs)

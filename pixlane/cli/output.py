@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 from pixlane.errors import PixlaneError
@@ -52,6 +53,18 @@ def notes(name: str, raised: Iterable[Note]) -> None:
 def say(text: str) -> None:
     """One line to the person at the terminal."""
     _write(sys.stderr, f"pixlane: {printable(text)}")
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Says on a terminal what takes a moment, as long as it does; elsewhere nothing."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, highlight=False).status(what):
+        yield
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +46,9 @@ def opened(*, paths_root: Path | None = None, workers: int | None = None) -> Ite
     from pixlane import embedded
 
     root = None if paths_root is None else os.path.realpath(paths_root)
-    with embedded.attach(paths_root=root, concurrency=workers) as service:
+    with ExitStack() as leaving:
+        with output.waiting("starting the embedded service"):
+            service = leaving.enter_context(embedded.attach(paths_root=root, concurrency=workers))
         if workers is not None and service.concurrency != workers:
             output.say(f"note: the embedded service runs already, with {service.concurrency} processes and not {workers}")
         knobs = replace(settings.current(), broker_url="", cache_url="")

@@ -206,5 +206,6 @@ def _matches(value: str, patterns: list[str]) -> bool:
 def _close(name: str) -> str:
     known = names()
     plain = name.lower().replace("-", "_")
-    near = [one for one in known if one.startswith(plain)] or get_close_matches(plain, known, n=3, cutoff=0.5)
+    routed = {row["profile"] for row in _table()["routes"] if plain in row["providers"]}
+    near = [one for one in known if one.startswith(plain) or one in routed] or get_close_matches(plain, known, n=3, cutoff=0.5)
     return f"did you mean {', '.join(near)}?" if near else f"known are {', '.join(known)}"

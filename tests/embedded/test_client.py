@@ -250,8 +250,18 @@ def test_a_result_that_does_not_come_in_time_is_a_timeout_and_the_job_goes_on(co
     with pytest.raises(kinds.ResultTimeout) as caught:
         job.result(0.1)
     assert caught.value.limit == 0.1
+    assert "none is alive" in caught.value.message
     start_worker()
     assert job.result(PATIENCE_S).width == 40
+
+
+def test_a_timeout_does_not_say_that_nobody_is_there_where_a_worker_lives(connect: Any, start_worker: Any) -> None:
+    start_worker()
+    client = connect()
+    assert client.submit(picture()).result(PATIENCE_S).width == 40  # the worker has said that it lives
+    with pytest.raises(kinds.ResultTimeout) as caught:
+        client.submit(picture(size=(9, 9))).result(0.0)
+    assert "alive" not in caught.value.message
 
 
 # Sources by path ---------------------------------------------------------------------------------------------------------

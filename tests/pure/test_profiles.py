@@ -167,7 +167,13 @@ def test_the_model_decides_the_size_where_a_surface_has_several() -> None:
 
 @pytest.mark.parametrize(
     ("name", "close"),
-    [("anthropc", "anthropic"), ("openai", "openai_chat, openai_responses"), ("Gemini", "gemini_3"), ("zzz", "known are")],
+    [
+        ("anthropc", "anthropic"),
+        ("openai", "openai_chat, openai_responses"),
+        ("Gemini", "gemini_3"),
+        ("claude", "anthropic"),
+        ("zzz", "known are"),
+    ],
 )
 def test_an_unknown_profile_is_refused_with_the_close_names(name: str, close: str) -> None:
     with pytest.raises(UnknownProfile, match=close) as caught:
