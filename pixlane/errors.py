@@ -201,6 +201,25 @@ class ImageInputUnsupported(PixlaneError, code="image_input_unsupported"):
     """The request needs images and no route is left whose model can see; nothing was sent."""
 
 
+# Seeing by description ---------------------------------------------------------------------------------------------------
+
+
+class VisionError(PixlaneError, code="vision_error"):
+    """Nobody could say what is in the picture; `details["reference"]` names it all the same."""
+
+
+class VisionAdapterUnavailable(VisionError, code="vision_adapter_unavailable"):
+    """No model can look, or the one that was asked for cannot; `details["candidates"]` says of each why not."""
+
+
+class VisionObservationFailed(VisionError, code="vision_observation_failed"):
+    """The model that was chosen gave no observation; `details["reason"]` says why, with `transient` a retry may help."""
+
+    def __init__(self, message: str, *, limit: Any = None, actual: Any = None, **details: Any) -> None:
+        super().__init__(message, limit=limit, actual=actual, **details)
+        self.retryable = details.get("transient") is True
+
+
 # Engines and limits of a run ---------------------------------------------------------------------------------------------------
 
 

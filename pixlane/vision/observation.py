@@ -1,0 +1,77 @@
+"""The observation: what an eye found in a picture, who it was, what it was asked, and what it was shown."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from pixlane.recipe import Region
+from pixlane.rendition import Note
+from pixlane.vision.findings import SCHEMA, Element, Issue, Relation, Text
+from pixlane.vision.reference import VisualReference
+from pixlane.vision.selection import Selection
+
+Mode = Literal["vision_adapter", "local_ocr"]
+
+
+@dataclass(frozen=True)
+class GeneratedBy:
+    """Who looked.
+
+    Attributes:
+        mode: `vision_adapter` a model; `local_ocr` text recognition on this machine, which sees no pictures.
+        provider, endpoint, model: the route that was used.
+        structured: how the form of the reply was asked for: `schema` by the API, `prompt` in words only, `none` no model.
+        repaired: the first reply was not valid and was asked for again.
+        attempts: requests that were sent.
+        elapsed_ms: time that it took, milliseconds.
+    """
+
+    mode: Mode
+    provider: str
+    model: str
+    endpoint: str = "default"
+    structured: Literal["schema", "prompt", "none"] = "none"
+    repaired: bool = False
+    attempts: int = 1
+    elapsed_ms: float = 0.0
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What was seen. Boxes in px of the upright source, inside of it.
+
+    Attributes:
+        reference: the file, at this call.
+        generated_by: who looked.
+        prompt: the question.
+        summary: in words, never empty.
+        ocr, elements, relations, issues, uncertainties: what was found, may be empty.
+        selection: why this one looked, and who else could have.
+        region: the part of the upright source that was shown; None: all of it.
+        shown: width and height of the picture that was shown, px.
+        notes: what a reader would otherwise not see: how the picture was changed, boxes that were clipped.
+        reused: it was made for an earlier call with the same picture, question and model.
+    """
+
+    reference: VisualReference
+    generated_by: GeneratedBy
+    prompt: str
+    summary: str
+    ocr: tuple[Text, ...] = ()
+    elements: tuple[Element, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    issues: tuple[Issue, ...] = ()
+    uncertainties: tuple[str, ...] = ()
+    selection: Selection | None = None
+    region: Region | None = None
+    shown: tuple[int, int] | None = None
+    notes: tuple[Note, ...] = ()
+    reused: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values, with `schema`."""
+        record = {"schema": SCHEMA, **asdict(self)}
+        record["reference"] = self.reference.to_dict()
+        record["selection"] = self.selection.to_dict() if self.selection else None
+        return record
