@@ -70,7 +70,7 @@ class Purging:
         return sum(reply for name, reply in zip(found, replies, strict=True) if ":url:" in name)
 
 
-_RESULT = re.compile(r":\{[0-9a-f]{64}\}:(url|meta|err):[^:]+$")
+_RESULT = re.compile(r":\{[0-9a-f]{64}\}:((url|meta|err|obs|looking):[^:]+|vis)$")
 
 
 def _is_result(name: str) -> bool:

@@ -68,6 +68,10 @@ class Settings:
     error_ttl_s: int = _knob(600, "a deterministic error is remembered this long, seconds", low=1)
     crashed_ttl_s: int = _knob(7 * 86_400, "the verdict crashed and its source live this long, seconds", low=1)
 
+    # Observations
+    vision_timeout_s: float = _knob(60.0, "an observation is given up after this, with all tries, seconds", low=0.1, high=3_600.0)
+    observation_ttl_s: int = _knob(7 * 86_400, "an observation is remembered this long, seconds", low=1)
+
     # An agent's configuration: each also stands in its file, see pixlane/messages/config.py
     config: str = _knob(
         "", "file of the agent's configuration, YAML or JSON; empty: pixlane/config.yaml in the user's configuration folder"

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -108,14 +108,18 @@ def read_allowed(path: str, config: Settings) -> bytes:
 
     Raises PathNotAllowed, SourceMissing, NotAFile, SourceUnreadable, SourceTooLarge.
     """
-    roots = allowed_roots(config)
+    return read_under(path, allowed_roots(config), config.max_source_bytes, who="this worker")
+
+
+def read_under(path: str, roots: Sequence[str], limit: int, *, who: str = "this call") -> bytes:
+    """The bytes of a regular file under one of the roots, links resolved in both; at most `limit`. Raises as `read_allowed`."""
     resolved = os.path.realpath(checked_path(path))
     root = next((root for root in roots if Path(resolved).is_relative_to(root)), None)
     if root is None:
         named = ", ".join(roots) if roots else "no folder; sources have to travel as bytes"
-        raise PathNotAllowed(f"{path} lies outside of what this worker may read: {named}", limit=list(roots), actual=path)
+        raise PathNotAllowed(f"{path} lies outside of what {who} may read: {named}", limit=list(roots), actual=path)
     # Resolved already: a link that stands on the way now was put there since.
-    return b"".join(blocks(resolved, config.max_source_bytes, root=root))
+    return b"".join(blocks(resolved, limit, root=root))
 
 
 def allowed_roots(config: Settings) -> tuple[str, ...]:

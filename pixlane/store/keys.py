@@ -9,6 +9,12 @@
                                      bytes, same life
     pixlane:{<sha256>}:err:<recipe>  JSON error; error_ttl_s, or         worker -> client
                                      crashed_ttl_s for `crashed`
+    pixlane:{<sha256>}:vis           JSON: the visual reference of the   agent, worker -> anyone
+                                     last call, result_ttl_s
+    pixlane:{<sha256>}:obs:<question>   JSON: what was seen, with the    agent, worker -> both
+                                     question, observation_ttl_s
+    pixlane:{<sha256>}:looking:<question>   mark: somebody is looking    agent, worker -> both
+                                     just now; until its deadline
     pixlane:job:<key>                hash: the record of an open job     producer, worker, sweeper
     pixlane:open                     zset: job key by deadline, ms of    producer, worker, sweeper
                                      server TIME
@@ -27,7 +33,7 @@
     pixlane-broker:<queue>           list: messages, the newest first    producer, sweeper -> worker
     pixlane-broker:...               Kombu's own: what is unacknowledged worker
 
-url, meta and err live on the cache (`PIXLANE_CACHE_URL`), what begins with `pixlane-broker:` on the broker
+url, meta, err, vis, obs and looking live on the cache (`PIXLANE_CACHE_URL`), what begins with `pixlane-broker:` on the broker
 (`PIXLANE_BROKER_URL`), all others on the ledger (`PIXLANE_REDIS_URL`). On the cache no command touches two hash tags. `pixlane`
 is the setting `key_prefix`.
 
@@ -61,6 +67,15 @@ class Keys:
 
     def error(self, sha256: str, fingerprint: str) -> str:
         return f"{self.prefix}:{{{sha256}}}:err:{fingerprint}"
+
+    def reference(self, sha256: str) -> str:
+        return f"{self.prefix}:{{{sha256}}}:vis"
+
+    def observation(self, sha256: str, question: str) -> str:
+        return f"{self.prefix}:{{{sha256}}}:obs:{question}"
+
+    def looking(self, sha256: str, question: str) -> str:
+        return f"{self.prefix}:{{{sha256}}}:looking:{question}"
 
     def job(self, key: str) -> str:
         return f"{self.prefix}:job:{key}"

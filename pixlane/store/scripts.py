@@ -7,7 +7,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-NAMES = ("submit", "claim", "close", "release", "crash", "sweep", "forget", "count", "uncount")
+NAMES = ("submit", "claim", "close", "release", "crash", "sweep", "forget", "count", "uncount", "unmark")
 
 
 def call(name: str, keys: list[str], args: list[Any]) -> tuple[Any, ...]:

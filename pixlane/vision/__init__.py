@@ -12,15 +12,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pixlane.vision.looking import view_image as view_image
     from pixlane.vision.observation import Observation as Observation
     from pixlane.vision.reference import VisualReference as VisualReference
 
 _HOMES = {
     "Observation": "pixlane.vision.observation",
+    "view_image": "pixlane.vision.looking",
     "VisualReference": "pixlane.vision.reference",
 }
 
-__all__ = ["Observation", "VisualReference"]
+__all__ = ["Observation", "VisualReference", "view_image"]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,13 +6,17 @@ are open words, the usual ones stand beside them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
 
 SCHEMA = "visual_observation.v1"
 """Version of the schema; part of the cache's key."""
 
-STRICT: dict[str, Any] = {"extra": "forbid", "strict": True}
+_T = TypeVar("_T")
+
+STRICT: dict[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+"""How pydantic reads a reply: no further keys, no other types."""
 
 
 @dataclass(frozen=True)
@@ -88,3 +92,25 @@ class Findings:
     relations: tuple[Relation, ...] = ()
     issues: tuple[Issue, ...] = ()
     uncertainties: tuple[str, ...] = ()
+
+
+KINDS: dict[str, type] = {"ocr": Text, "elements": Element, "relations": Relation, "issues": Issue}
+
+
+def findings_from(record: Mapping[str, Any]) -> Findings:
+    """Findings from the JSON values of our own record; fields of a newer version are left out."""
+    listed: dict[str, Any] = {
+        name: tuple(_with_box(known(kind, entry)) for entry in record.get(name, ())) for name, kind in KINDS.items()
+    }
+    return Findings(record["summary"], uncertainties=tuple(record.get("uncertainties", ())), **listed)
+
+
+def known(kind: type[_T], record: Mapping[str, Any]) -> _T:
+    """An instance from a record that may have more fields than this version knows."""
+    names = kind.__dataclass_fields__  # type: ignore[attr-defined]
+    return kind(**{name: value for name, value in record.items() if name in names})
+
+
+def _with_box(entry: Any) -> Any:
+    box = getattr(entry, "box", None)
+    return replace(entry, box=known(Box, box)) if isinstance(box, Mapping) else entry

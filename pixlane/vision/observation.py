@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from pixlane.recipe import Region
 from pixlane.rendition import Note
-from pixlane.vision.findings import SCHEMA, Element, Issue, Relation, Text
+from pixlane.vision.findings import SCHEMA, Element, Issue, Relation, Text, findings_from, known
 from pixlane.vision.reference import VisualReference
 from pixlane.vision.selection import Selection
 
@@ -75,3 +76,24 @@ class Observation:
         record["reference"] = self.reference.to_dict()
         record["selection"] = self.selection.to_dict() if self.selection else None
         return record
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Observation:
+        """The observation that `to_dict` described; fields of a newer version are left out."""
+        given: dict[str, Any] = {name: record[name] for name in cls.__dataclass_fields__ if name in record}
+        given["reference"] = VisualReference.from_dict(record["reference"])
+        given["generated_by"] = known(GeneratedBy, record["generated_by"])
+        given["selection"] = Selection.from_dict(record["selection"]) if record.get("selection") else None
+        given["region"] = known(Region, record["region"]) if record.get("region") else None
+        given["shown"] = tuple(record["shown"]) if record.get("shown") else None
+        given["notes"] = tuple(known(Note, note) for note in record.get("notes", ()))
+        return cls(**{**given, **vars(findings_from(record))})
+
+
+NOTE_CODES: dict[str, str] = {
+    "box_clipped": "a box stood out of the picture and was cut off at its edge",
+    "box_dropped": "a box had no area inside the picture and was left out; its entry stayed",
+    "relation_dropped": "a relation named an element that is not there and was left out",
+    "not_remembered": "the store did not answer: the observation is made anew each time",
+}
+"""Codes of the notes on an observation, besides those of the rendition that was shown."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from pixlane.vision.findings import known
 
 REASONS: dict[str, str] = {
     "requested_model": "the call named it",
@@ -70,3 +73,8 @@ class Selection:
             "chosen": self.chosen.ref if self.chosen else None,
             "candidates": [candidate.to_dict() for candidate in self.candidates],
         }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Selection:
+        candidates = tuple(known(Candidate, candidate) for candidate in record["candidates"])
+        return cls(record["reason"], next((one for one in candidates if one.ref == record["chosen"]), None), candidates)
