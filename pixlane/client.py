@@ -20,7 +20,7 @@ from pixlane.rendition import Rendition
 from pixlane.service import Service, Travel
 from pixlane.settings import Settings
 from pixlane.sources import Given
-from pixlane.steps import Ask, End, Failure, Flow, Found, Give, Pause, Publish, Step, T, Watch, advance
+from pixlane.steps import Ask, End, Failure, Fetch, Flow, Found, Give, Pause, Publish, Step, T, Watch, advance
 from pixlane.store.connect import AsyncServer, Server
 
 
@@ -56,9 +56,10 @@ class Client:
         self._wakeups = wakeups.Wakeups(servers.ledger, timeout_s, self._service.keys.done)
 
     def submit(self, source: Given, recipe: Recipe | None = None, *, queue: str = "interactive") -> Job:
-        """The job for that source (a path, or bytes) and recipe; what is under way or done already is not done again.
+        """The job for that source (a path, bytes, or a URL) and recipe; what is under way or done already is not done again.
 
-        Raises InvalidArgument, and for a path SourceMissing, NotAFile, SourceUnreadable, SourceTooLarge.
+        A URL is fetched here and not by the worker; see `pixlane.fetching` for what is followed. Raises InvalidArgument, for a
+        path SourceMissing, NotAFile, SourceUnreadable, SourceTooLarge, for a URL UrlNotAllowed, FetchFailed, SourceTooLarge.
         """
         order, found = self._carry_out(self._service.submit(source, recipe, queue))
         return Job(self, order, found)
@@ -124,6 +125,8 @@ class Client:
                 return (self._ledger if role == "ledger" else self._cache).run(commands, atomic=atomic)
             case Publish(groups):
                 return self._service.publish(groups)
+            case Fetch(url):
+                return self._service.fetch_url(url)
             case Watch(keys, on):
                 return watch.add(keys) if on else watch.drop(keys)
             case Pause(seconds):
@@ -156,7 +159,7 @@ class Job:
 class AsyncClient:
     """The same for asyncio: the same names and arguments, with `await` and `async for`.
 
-    Only the publishing of a message, and start and end of the embedded service, happen in a thread.
+    Only the publishing of a message, the fetching of a URL, and start and end of the embedded service happen in a thread.
     """
 
     def __init__(
@@ -259,6 +262,8 @@ class AsyncClient:
                 return await (self._ledger if role == "ledger" else self._cache).run(commands, atomic=atomic)
             case Publish(groups):
                 return await asyncio.to_thread(self._service.publish, groups)
+            case Fetch(url):
+                return await asyncio.to_thread(self._service.fetch_url, url)
             case Watch(keys, on):
                 return await (watch.add(keys) if on else watch.drop(keys))
             case Pause(seconds):

@@ -7,6 +7,7 @@ same class as one that was raised in process.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 __all__ = ["PixlaneError"]
@@ -182,6 +183,18 @@ class PathNotAllowed(SourceUnreadable, code="path_not_allowed"):
     """The worker may not read there: the path lies outside its allowed roots."""
 
 
+class UrlNotAllowed(SourceUnreadable, code="url_not_allowed"):
+    """The URL is not followed: URLs are switched off, or it leads to where no stranger's URL may."""
+
+
+class FetchFailed(SourceUnreadable, code="fetch_failed"):
+    """The URL could not be fetched; `details["transient"]` says whether another time may be better."""
+
+    def __init__(self, message: str, *, limit: Any = None, actual: Any = None, **details: Any) -> None:
+        super().__init__(message, limit=limit, actual=actual, **details)
+        self.retryable = details.get("transient") is True
+
+
 class SourceChanged(PixlaneError, code="source_changed"):
     """The bytes that were read have another SHA-256 than the job names."""
 
@@ -268,6 +281,16 @@ class ResultTimeout(ServiceError, code="result_timeout"):
 
 class JobLost(ServiceError, code="job_lost"):
     """Neither result nor record is there; submit again."""
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """The error, and what it was raised from or while."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__
 
 
 def _walk(kind: type[PixlaneError]) -> list[type[PixlaneError]]:

@@ -26,7 +26,7 @@ from pixlane.errors import (
 from pixlane.recipe import Recipe
 from pixlane.settings import KIB, Settings
 from pixlane.sources import Given, Source
-from pixlane.steps import Ask, Flow, Found, Pause, Publish, Watch
+from pixlane.steps import Ask, Fetch, Flow, Found, Pause, Publish, Watch
 from pixlane.store import envelope, ledger, results
 from pixlane.store.connect import Command
 from pixlane.store.keys import Keys
@@ -102,6 +102,8 @@ class Flows:
         return [results.fetched(part) for part in _parts(replies, results.FETCH_REPLIES)]
 
     def identify(self, given: Given, by_path: bool) -> Flow[Source]:
+        if sources.is_url(given):
+            given = yield Fetch(str(given))
         for source in sources.identify(given, self.settings.max_source_bytes, by_path=by_path):
             if source is not None:
                 return source

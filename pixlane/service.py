@@ -17,7 +17,7 @@ from pixlane.mapping import Mapping
 from pixlane.purging import Purging
 from pixlane.recipe import Recipe
 from pixlane.settings import Settings
-from pixlane.sources import Given, checked_path
+from pixlane.sources import Given, checked_path, is_url
 from pixlane.steps import Flow, Found
 from pixlane.store.keys import Keys
 from pixlane.store.ledger import Message
@@ -68,7 +68,7 @@ class Service:
 
     def by_path(self, given: Given) -> bool:
         """Whether the path of this source travels, and not its bytes."""
-        if not isinstance(given, (str, os.PathLike)):
+        if not isinstance(given, (str, os.PathLike)) or is_url(given):
             return False
         if self._send is not None:
             return self._send == "path"
@@ -94,6 +94,12 @@ class Service:
 
             self._checked_at = now
             embedded.check(self.servers.ledger)
+
+    def fetch_url(self, url: str) -> bytes:
+        """For a source that is named by its URL."""
+        from pixlane.fetching import fetch_url
+
+        return fetch_url(url, self.settings)
 
     def publish(self, groups: Sequence[Sequence[Message]]) -> None:
         """For a broker that is not on the server of the ledger."""

@@ -40,6 +40,13 @@ class Settings:
     max_inflated_bytes: int = _knob(8 * MIB, "largest inflated SVG (svgz), bytes", low=1)
     svg_font_dirs: str = _knob("", "folders with further fonts for SVG text, separated by the path separator")
 
+    # Sources that are named by a URL: the client fetches them, a worker never does
+    url_sources: bool = _knob(False, "http and https URLs are followed")
+    url_timeout_s: float = _knob(10.0, "a URL is given up after this, redirects and all, seconds", low=0.1, high=300.0)
+    url_allowed_networks: str = _knob(
+        "", "addresses and networks that a URL may lead to though they are not public, comma-separated; for intranets and tests"
+    )
+
     # How long and how much one image may take
     soft_timeout_s: float = _knob(20.0, "an image is given up after this, seconds", low=0.1)
     hard_timeout_s: float = _knob(30.0, "the process of an image is ended after this, seconds", low=0.2)

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -29,7 +30,7 @@ BLOCK_BYTES = settings.MIB
 HEAD_BYTES = 64 * settings.KIB
 
 Given = bytes | bytearray | memoryview | str | os.PathLike[str]
-"""What a caller may name as a source: its bytes, or the path of a file."""
+"""What a caller may name as a source: its bytes, the path of a file, or an http or https URL."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,17 @@ def identify(given: Given, limit: int, *, by_path: bool = False) -> Iterator[Sou
             kept.append(block)
         yield None
     yield Source(digest.hexdigest(), byte_count, head, *((None, path) if by_path else (b"".join(kept), None)))
+
+
+def is_url(given: object) -> bool:
+    """Whether it is an http or https URL, which is fetched before it is identified."""
+    return isinstance(given, str) and given[:8].lower().startswith(("http://", "https://"))
+
+
+def file_name(given: str | os.PathLike[str]) -> str:
+    """The last part of a path, or of a URL's."""
+    text = os.fsdecode(given)
+    return os.path.basename(re.split("[?#]", text, maxsplit=1)[0] if is_url(text) else text)
 
 
 def checked_path(given: str | os.PathLike[str]) -> str:
@@ -174,7 +186,7 @@ def told(given: Given, found: Rendition | PixlaneError) -> Rendition | PixlaneEr
         return found
     from pixlane import formats
 
-    name = os.path.basename(os.fsdecode(given))
+    name = file_name(given)
     said = formats.said_by_name(name)
     if said is None or said.mime == found.source.mime:
         return found

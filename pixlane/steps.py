@@ -35,6 +35,13 @@ class Publish:
 
 
 @dataclass(frozen=True)
+class Fetch:
+    """Bring the bytes behind a URL; the answer is them."""
+
+    url: str
+
+
+@dataclass(frozen=True)
 class Watch:
     """Be woken when these jobs end; `on=False`: no longer."""
 
@@ -56,7 +63,7 @@ class Give:
     item: tuple[Any, Rendition | PixlaneError]
 
 
-Step = Ask | Publish | Watch | Pause | Give
+Step = Ask | Publish | Fetch | Watch | Pause | Give
 T = TypeVar("T")
 Flow = Generator[Step, Any, T]
 Found = Rendition | PixlaneError

@@ -13,6 +13,7 @@ from pixlane.cli import exits, output, sources
 from pixlane.cli.options import Json, Quiet, takes_recipe
 from pixlane.errors import InvalidArgument, PixlaneError
 from pixlane.recipe import Recipe
+from pixlane.sources import file_name
 
 
 @takes_recipe
@@ -45,7 +46,7 @@ def command(
     failed = 0
     for name in files:
         try:
-            rendition = normalize(sources.read(name), recipe, name=None if name == sources.STDIN else name)
+            rendition = normalize(sources.read(name), recipe, name=None if name == sources.STDIN else file_name(name))
             written = None if out is None else out / (_base(name) + manifest.EXTENSIONS[rendition.mime])
             if written is not None:
                 write_whole(written, rendition.data, part_name)
@@ -66,7 +67,7 @@ def command(
 
 
 def _base(name: str) -> str:
-    return "stdin" if name == sources.STDIN else Path(name).name
+    return "stdin" if name == sources.STDIN else file_name(name) or "url"
 
 
 def _check_names(files: list[str]) -> None:

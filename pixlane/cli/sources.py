@@ -1,4 +1,4 @@
-"""Reading what a command line names: a file, or `-` for stdin."""
+"""Reading what a command line names: a file, a URL, or `-` for stdin."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 
 
 def read(name: str) -> bytes:
-    """The bytes of a file or of stdin.
+    """The bytes of a file, of a URL or of stdin.
 
     Raises:
         SourceMissing, NotAFile, SourceUnreadable: the file cannot be read.
+        UrlNotAllowed, FetchFailed: the URL cannot be followed.
         SourceTooLarge: there is more than the setting `max_source_bytes`.
     """
     return b"".join(_blocks(name))
@@ -38,6 +39,11 @@ def named_sha256(name: str) -> str:
 
 def _blocks(name: str) -> Iterator[bytes]:
     limit = settings.current().max_source_bytes
+    if sources.is_url(name):
+        from pixlane.fetching import fetch_url
+
+        yield fetch_url(name, settings.current())
+        return
     if name != STDIN:
         yield from sources.blocks(name, limit)
         return

@@ -5,12 +5,11 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
-from collections.abc import Iterator
 from typing import Final
 
 import redis
 
-from pixlane.errors import ServiceError, StoreFull, StoreUnavailable
+from pixlane.errors import ServiceError, StoreFull, StoreUnavailable, causes
 from pixlane.store.servers import shown
 
 SENTENCES: Final[tuple[tuple[type[BaseException], str], ...]] = (
@@ -33,7 +32,7 @@ UNREACHABLE: Final = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EHOSTDOWN, er
 
 def unavailable(url: str, error: BaseException, timeout_s: float, server: str = "the Redis server") -> StoreUnavailable:
     """For what redis-py, Kombu or the system raised; `server`: how to call it."""
-    chain = tuple(_causes(error))
+    chain = tuple(causes(error))
     where = f"{server} at {shown(url)}"
     for kind, words in SENTENCES:
         if any(isinstance(cause, kind) for cause in chain):
@@ -58,12 +57,3 @@ def refused(url: str, error: redis.ResponseError) -> ServiceError:
     if isinstance(error, redis.exceptions.NoPermissionError):
         return StoreUnavailable(f"{where} does not let this user do that: {text}", server=shown(url))
     return StoreUnavailable(f"{where} refused: {text}", server=shown(url))
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__ or cause.__context__
