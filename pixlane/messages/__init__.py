@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pixlane.messages.config import Config as Config
     from pixlane.messages.config import coerce_bool as coerce_bool
     from pixlane.messages.config import load_config as load_config
+    from pixlane.messages.faults import ImageFault as ImageFault
+    from pixlane.messages.faults import classify_error as classify_error
     from pixlane.messages.gate import Gate as Gate
     from pixlane.messages.gate import native_tool_images as native_tool_images
     from pixlane.messages.invisible import clean as clean
@@ -88,6 +90,8 @@ _HOMES = {
     "from_mcp": "pixlane.messages.mcp_results",
     "from_mcp_async": "pixlane.messages.mcp_results",
     "MediaFolder": "pixlane.messages.media",
+    "ImageFault": "pixlane.messages.faults",
+    "classify_error": "pixlane.messages.faults",
     "clean": "pixlane.messages.invisible",
 }
 """Public name to the module that has it, imported on first use."""
@@ -105,6 +109,7 @@ __all__ = [
     "Finding",
     "Gate",
     "Ignored",
+    "ImageFault",
     "ImageRefs",
     "MediaFolder",
     "Memory",
@@ -117,6 +122,7 @@ __all__ = [
     "ToolResult",
     "admit",
     "build_parts",
+    "classify_error",
     "clean",
     "coerce_bool",
     "decide_lane",
