@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pixlane import wakeups
 from pixlane.errors import PixlaneError
 from pixlane.flows import Order
 from pixlane.mapping import IN_FLIGHT
-from pixlane.recipe import Recipe
+from pixlane.recipe import Recipe, Region
 from pixlane.rendition import Rendition
 from pixlane.service import Service, Travel
 from pixlane.settings import Settings
 from pixlane.sources import Given
 from pixlane.steps import Ask, End, Failure, Fetch, Flow, Found, Give, Pause, Publish, Step, T, Watch, advance
 from pixlane.store.connect import AsyncServer, Server
+
+if TYPE_CHECKING:
+    from pixlane.vision.jobs import AsyncObservationJob, ObservationJob
 
 
 class Client:
@@ -63,6 +66,21 @@ class Client:
         """
         order, found = self._carry_out(self._service.submit(source, recipe, queue))
         return Job(self, order, found)
+
+    def observe(
+        self,
+        source: Given,
+        prompt: str,
+        model: str | None = None,
+        *,
+        region: Region | Sequence[int] | None = None,
+        queue: str = "interactive",
+    ) -> ObservationJob:
+        """What is to be seen in a picture, by a worker with its keys and configuration; arguments as `vision.view_image`."""
+        from pixlane.vision.jobs import ObservationJob
+
+        flows, flow = self._service.observe(source, prompt, model, region, queue)
+        return ObservationJob(self, flows, self._carry_out(flow))
 
     def fetch(self, sha256: str, recipe: Recipe | None = None) -> Rendition | None:
         """The rendition if the store has it; one round trip, never starts work."""
@@ -178,6 +196,22 @@ class AsyncClient:
         await self._open()
         order, found = await self._carry_out(self._service.submit(source, recipe, queue))
         return AsyncJob(self, order, found)
+
+    async def observe(
+        self,
+        source: Given,
+        prompt: str,
+        model: str | None = None,
+        *,
+        region: Region | Sequence[int] | None = None,
+        queue: str = "interactive",
+    ) -> AsyncObservationJob:
+        """As `Client.observe`."""
+        from pixlane.vision.jobs import AsyncObservationJob
+
+        await self._open()
+        flows, flow = self._service.observe(source, prompt, model, region, queue)
+        return AsyncObservationJob(self, flows, await self._carry_out(flow))
 
     async def fetch(self, sha256: str, recipe: Recipe | None = None) -> Rendition | None:
         """As `Client.fetch`: one round trip, never starts work."""

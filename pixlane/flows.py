@@ -101,10 +101,11 @@ class Flows:
         replies = yield Ask("cache", [command for order in orders for command in self._fetch(order)])
         return [results.fetched(part) for part in _parts(replies, results.FETCH_REPLIES)]
 
-    def identify(self, given: Given, by_path: bool) -> Flow[Source]:
+    def identify(self, given: Given, by_path: bool, max_bytes: int | None = None) -> Flow[Source]:
+        limit = min(filter(None, (self.settings.max_source_bytes, max_bytes)))
         if sources.is_url(given):
             given = yield Fetch(str(given))
-        for source in sources.identify(given, self.settings.max_source_bytes, by_path=by_path):
+        for source in sources.identify(given, limit, by_path=by_path):
             if source is not None:
                 return source
             yield Pause(0)
@@ -200,13 +201,17 @@ class Flows:
                 patience.bear(error)
                 found = None
             if found is not None:
-                return sources.told(order.given, found)
+                return self.told(order, found)  # type: ignore[no-any-return]
             left = None if ends is None else ends - time.monotonic()
             if left is not None and left <= 0:
                 said = f"no result within {timeout_s:g} s; the job goes on{(yield from self._unless_a_worker_lives())}"
                 raise ResultTimeout(said, limit=timeout_s, key=order.job.key)
             yield Pause(interval if left is None else min(interval, left))
             interval = min(2 * interval, LAST_POLL_S)
+
+    def told(self, order: Order, found: Any) -> Any:
+        """What was found, as the one who asked named the source."""
+        return sources.told(order.given, found)
 
     def _unless_a_worker_lives(self) -> Flow[str]:
         """What a waiter in vain should know: that nobody is there to do the work."""
@@ -227,8 +232,10 @@ class Flows:
             return state
         # It may have ended between the two questions.
         found = yield from self.fetch(order.job.sha256, order.job.fingerprint)
-        if found is not None:
-            return found
+        return found if found is not None else (yield from self.resubmit(order))
+
+    def resubmit(self, order: Order) -> Flow[PixlaneError | None]:
+        """Places an order again that left no trace; the error where that is not possible."""
         if order.resubmissions >= MAX_RESUBMISSIONS:
             return JobLost(
                 f"the job left neither result nor record {MAX_RESUBMISSIONS} times", limit=MAX_RESUBMISSIONS, key=order.job.key

@@ -13,9 +13,9 @@ from celery.loaders.app import AppLoader
 from kombu import Queue
 
 from pixlane.settings import Settings
-from pixlane.store.envelope import CHUNK_TASK
+from pixlane.store.envelope import CHUNK_TASK, OBSERVE_TASK
 from pixlane.store.keys import Keys
-from pixlane.store.ledger import QUEUES
+from pixlane.store.ledger import OBSERVE, QUEUES, longest_run_s
 from pixlane.store.servers import Servers, is_redis, kombu_url
 
 CHUNK_LIMIT_S: Final = 5.0
@@ -56,7 +56,10 @@ def make_app(servers: Servers, settings: Settings) -> Celery:
         worker_prefetch_multiplier=1,
         worker_deduplicate_successful_tasks=False,
         task_time_limit=settings.hard_timeout_s,
-        task_annotations={CHUNK_TASK: {"time_limit": settings.hard_timeout_s + CHUNK_LIMIT_S}},
+        task_annotations={
+            CHUNK_TASK: {"time_limit": settings.hard_timeout_s + CHUNK_LIMIT_S},
+            OBSERVE_TASK: {"time_limit": longest_run_s(OBSERVE, settings)},
+        },
         worker_max_tasks_per_child=settings.max_tasks_per_child,
         task_queues=[waiting_line(name) for name in QUEUES],
         task_default_queue=QUEUES[0],
@@ -80,7 +83,7 @@ def _transport(servers: Servers, settings: Settings) -> dict[str, Any]:
         return {"connect_timeout": timeout_s}
     return {
         "global_keyprefix": Keys(settings.key_prefix).broker,
-        "visibility_timeout": settings.hard_timeout_s + CHUNK_LIMIT_S + VISIBILITY_MARGIN_S,
+        "visibility_timeout": longest_run_s(OBSERVE, settings) + CHUNK_LIMIT_S + VISIBILITY_MARGIN_S,
         "queue_order_strategy": "priority",  # the order in which the worker names its queues
         "socket_connect_timeout": timeout_s,
         "socket_timeout": 15,

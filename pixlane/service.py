@@ -15,7 +15,7 @@ from pixlane.errors import InvalidArgument
 from pixlane.flows import Flows, Order
 from pixlane.mapping import Mapping
 from pixlane.purging import Purging
-from pixlane.recipe import Recipe
+from pixlane.recipe import Recipe, Region
 from pixlane.settings import Settings
 from pixlane.sources import Given, checked_path, is_url
 from pixlane.steps import Flow, Found
@@ -25,6 +25,7 @@ from pixlane.store.servers import Servers
 
 if TYPE_CHECKING:
     from pixlane.publisher import Publisher
+    from pixlane.vision.flows import ObservationFlows, Requested
 
 CHECK_EVERY_S: Final = 1.0
 
@@ -77,6 +78,15 @@ class Service:
 
     def submit(self, given: Given, recipe: Recipe | None, queue: str) -> Flow[tuple[Order, Found | None]]:
         return self.flows.submit(given, recipe or self._default, queue, self.by_path(given))
+
+    def observe(
+        self, given: Given, prompt: str, model: str | None, region: Region | Sequence[int] | None, queue: str
+    ) -> tuple[ObservationFlows, Flow[Requested]]:
+        from pixlane.vision.flows import ObservationFlows
+        from pixlane.vision.looking import Question
+
+        flows = ObservationFlows(self.settings, self.servers)
+        return flows, flows.request(given, Question.of(prompt, model, region), queue, self.by_path(given))
 
     def fetch(self, sha256: str, recipe: Recipe | None) -> Flow[Found | None]:
         return self.flows.fetch(sha256, (recipe or self._default).fingerprint)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pixlane import sources
 from pixlane.errors import (
@@ -32,9 +32,12 @@ from pixlane.settings import Limits, Settings
 from pixlane.store import ledger, results
 from pixlane.store.connect import Command, Server
 from pixlane.store.keys import Keys
-from pixlane.store.ledger import Claim, Job, Message
+from pixlane.store.ledger import OBSERVE, Claim, Job, Message
 from pixlane.store.servers import Servers
 from tasks.alarm import alarm
+
+if TYPE_CHECKING:
+    from tasks.observing import Observer
 
 OUTAGE_PATIENCE_S: Final = 10.0
 """A finished result waits for a store that does not answer for so long; then the job is run again, seconds."""
@@ -108,8 +111,11 @@ class Runner:
             self._end(job, [])
             return "found"
         try:
-            with alarm(self.settings.hard_timeout_s + self.settings.lease_margin_s / 2):
-                rendition = self._make(job, claim.source)
+            with alarm(ledger.longest_run_s(job.kind, self.settings) + self.settings.lease_margin_s / 2):
+                if job.kind == OBSERVE:
+                    answer = self._observer.answer(job, self._read(job, claim.source))
+                else:
+                    rendition = self._make(job, claim.source)
         except ServiceError:
             raise
         except PixlaneError as error:
@@ -120,7 +126,10 @@ class Runner:
         except Exception as error:
             log.exception("%s: a fault in the pipeline", job.key)
             return self._fail(job, line.token, Crashed(f"a fault of the pipeline: {type(error).__name__}: {error}"))
-        self._end(job, results.put(self.keys, job.sha256, job.fingerprint, rendition, self.settings), line=line)
+        if job.kind == OBSERVE:
+            self._end(job, [], answer=answer)
+        else:
+            self._end(job, results.put(self.keys, job.sha256, job.fingerprint, rendition, self.settings), line=line)
         return "ok"
 
     def _claim(self, line: Line, message: Message, others: Sequence[Message] = ()) -> Command:
@@ -138,7 +147,8 @@ class Runner:
             sentence += f", the last time by {reason}"
         error = Crashed(sentence, limit=limit, actual=actual)
         log.error("%s: put aside, %s", job.key, sentence)
-        self._end(job, results.put_error(self.keys, job.sha256, job.fingerprint, error, self.settings), keep_source=True)
+        told = error if job.kind == OBSERVE else None
+        self._end(job, results.put_error(self.keys, job.sha256, job.fingerprint, error, self.settings), told, keep_source=True)
 
     def report_death(self, messages: Sequence[Message], token: str, reason: str) -> None:
         """Says for a child that died with this message: which image it was charged to; the others are due at once."""
@@ -183,7 +193,8 @@ class Runner:
             # A newer client knows a field that this version does not: for a worker that does.
             self._ask(self._ledger, [ledger.release(self.keys, job.key, token, ledger.HAND_BACK_DELAY_S)])
             return "handed_back"
-        if error.retryable or isinstance(error, Crashed):
+        # An observation was tried again within its deadline; who asked decides about more.
+        if isinstance(error, Crashed) or (error.retryable and job.kind != OBSERVE):
             fate, crashes = ledger.crashed(self._ask(self._ledger, [ledger.crash(self.keys, job.key, token)])[0])
             if fate != "verdict":
                 return "retry"
@@ -191,7 +202,7 @@ class Runner:
                 self.put_aside(job, Claim("spent", 0, crashes), error.message)
                 return "spent"
         log.info("%s: %s: %s", job.key, error.code, error.message)
-        if results.is_remembered(error):
+        if results.is_remembered(error) and job.kind != OBSERVE:
             self._end(job, results.put_error(self.keys, job.sha256, job.fingerprint, error, self.settings))
         else:
             self._end(job, [], error)
@@ -206,11 +217,12 @@ class Runner:
         stored: list[Command],
         error: PixlaneError | None = None,
         *,
+        answer: dict[str, Any] | None = None,
         keep_source: bool = False,
         line: Line | None = None,
     ) -> None:
         """Result, then record, then the claim of what is next in line: in one round trip where one server holds all."""
-        commands = [ledger.close(self.keys, job, self.settings, error, keep_source=keep_source)]
+        commands = [ledger.close(self.keys, job, self.settings, error, answer=answer, keep_source=keep_source)]
         if line is not None and line.goes_on:
             commands.append(self._claim(line, line.rest[0]))
         if self._cache is self._ledger:
@@ -223,6 +235,8 @@ class Runner:
             line.claim = ledger.claimed(replies[1])
         if ledger.was_forgotten(replies[0]):
             self._ask(self._cache, results.delete(self.keys, job.sha256, job.fingerprint))
+            if job.kind == OBSERVE:
+                self._observer.forget(job)
 
     def _ask(self, server: Server, commands: Sequence[Command], *, atomic: bool = False) -> list[Any]:
         """Bears a store that is away for a moment: work that was done is worth the wait."""
@@ -231,6 +245,12 @@ class Runner:
     @cached_property
     def _limits(self) -> Limits:
         return Limits.of(self.settings)
+
+    @cached_property
+    def _observer(self) -> Observer:
+        from tasks.observing import Observer
+
+        return Observer(self.servers, self.settings)
 
     @cached_property
     def _ledger(self) -> Server:

@@ -17,10 +17,11 @@ from typing import Any, Final
 
 from pixlane.store.connect import Command
 from pixlane.store.keys import Keys
-from pixlane.store.ledger import Job, Message
+from pixlane.store.ledger import OBSERVE, Job, Message
 
 TASK: Final = "tasks.normalize"
 CHUNK_TASK: Final = "tasks.normalize_many"
+OBSERVE_TASK: Final = "tasks.observe"
 
 _NO_CALLBACKS: Final = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
 _SENT_LATER: Final = -1
@@ -41,7 +42,8 @@ def halves(job: Job, queue: str) -> tuple[str, str]:
 def task(messages: Sequence[Message]) -> tuple[dict[str, Any], list[Any]]:
     """Headers and body of the task, for any broker."""
     packed = [message.to_dict() for message in messages]
-    name, arguments = (TASK, {"job": packed[0]}) if len(packed) == 1 else (CHUNK_TASK, {"jobs": packed})
+    single = OBSERVE_TASK if messages[0].job.kind == OBSERVE else TASK
+    name, arguments = (single, {"job": packed[0]}) if len(packed) == 1 else (CHUNK_TASK, {"jobs": packed})
     identity = str(uuid.uuid4())
     headers: dict[str, Any] = {
         "lang": "py",

@@ -23,7 +23,8 @@
     pixlane:workers                  zset: worker name by when it was    worker -> health, sweeper
                                      last alive, ms of server TIME
     pixlane:outcome:<key>            JSON error of a job that ended      worker -> client
-                                     with one that is not remembered;
+                                     with one that is not remembered,
+                                     or the answer of an observation;
                                      60 s, for those who wait now
     pixlane:{<sha256>}:forgotten     mark: a run under way takes back    client -> worker
                                      what it stores; as long as a lease

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -21,6 +21,9 @@ from pixlane.store import scripts
 from pixlane.store.connect import Command
 from pixlane.store.keys import Keys, job_key
 from pixlane.store.results import to_json
+
+NORMALIZE, OBSERVE = "normalize", "observe"
+"""The kinds of jobs. A picture that was normalized lies in the store; an observation is handed to those who wait."""
 
 QUEUES = ("interactive", "batch")
 """The one that is served first comes first."""
@@ -57,7 +60,7 @@ HAND_BACK_DELAY_S = 5.0
 class Job:
     """What there is to do, and where the source is: the message of the queue and the record of the ledger.
 
-    `source` is a path that the worker can read, or None: the bytes wait in the store.
+    `source` is a path that the worker can read, or None: the bytes wait in the store. `recipe`: of an observation, the question.
     """
 
     sha256: str
@@ -65,6 +68,7 @@ class Job:
     recipe: dict[str, Any]
     pipeline: str
     source: str | None = None
+    kind: str = NORMALIZE
 
     @classmethod
     def of(cls, sha256: str, recipe: Recipe, source: str | None = None) -> Job:
@@ -81,9 +85,8 @@ class Job:
     def from_dict(cls, record: dict[str, Any]) -> Job:
         """The job; fields that only a newer version knows are left out. Raises ValueError when one is missing."""
         try:
-            return cls(
-                **{name: record[name] for name in ("sha256", "fingerprint", "recipe", "pipeline")}, source=record.get("source")
-            )
+            known = {name: record[name] for name in ("sha256", "fingerprint", "recipe", "pipeline")}
+            return cls(**known, source=record.get("source"), kind=record.get("kind", NORMALIZE))
         except (KeyError, TypeError) as error:
             raise ValueError(f"no record of a job: {error!r}") from error
 
@@ -154,17 +157,32 @@ LOOK_REPLIES = 2
 
 def looked(replies: Sequence[Any]) -> bool | PixlaneError:
     """True while the job is open; its error if it ended with one that is not remembered; False when there is no trace."""
+    found = answered(replies)
+    return found if isinstance(found, (bool, PixlaneError)) else False
+
+
+def answered(replies: Sequence[Any]) -> bool | PixlaneError | dict[str, Any]:
+    """The same for a job that may also have ended with an answer for those who wait."""
     is_open, outcome = replies
     if is_open:
         return True
-    return PixlaneError.from_dict(json.loads(outcome)) if outcome is not None else False
+    if outcome is None:
+        return False
+    record: dict[str, Any] = json.loads(outcome)
+    answer: dict[str, Any] | None = record.get("answer")
+    return PixlaneError.from_dict(record) if answer is None else answer
 
 
 def forget(keys: Keys, sha256: str, job_keys: Iterable[str], settings: Settings) -> Command:
     """Ends the jobs of a source and deletes it; a run under way takes back what it stores."""
     named = [keys.refs(sha256), keys.source(sha256), keys.forgotten(sha256), keys.open]
-    life_s = int(settings.hard_timeout_s + settings.lease_margin_s) + 1
+    life_s = int(longest_run_s(OBSERVE, settings) + settings.lease_margin_s) + 1
     return scripts.call("forget", named, [keys.job(""), life_s, *job_keys])
+
+
+def longest_run_s(kind: str, settings: Settings) -> float:
+    """A run of a job of that kind is ended after this, seconds."""
+    return settings.hard_timeout_s + (settings.vision_timeout_s if kind == OBSERVE else 0.0)
 
 
 # Worker ----------------------------------------------------------------------------------------------------------------
@@ -191,7 +209,8 @@ def claim(
     The command may be sent again when its answer was lost: it has a mark of its own.
     """
     key = message.job.key
-    lease_ms, held_ms = _ms(settings.hard_timeout_s + settings.lease_margin_s), _ms(settings.hard_timeout_s + HOLD_MARGIN_S)
+    lease_ms = _ms(longest_run_s(message.job.kind, settings) + settings.lease_margin_s)
+    held_ms = _ms(settings.hard_timeout_s + HOLD_MARGIN_S)
     named = [keys.job(key), keys.open, keys.queues, keys.source(message.job.sha256)]
     call = [worker, patience_ms(settings), uuid.uuid4().hex, held_ms]
     return scripts.call(
@@ -211,11 +230,20 @@ def claimed(reply: Sequence[Any]) -> Claim:
     return Claim(status.decode(), int(starts), int(crashes), source[0] if source else None)
 
 
-def close(keys: Keys, job: Job, settings: Settings, error: PixlaneError | None = None, *, keep_source: bool = False) -> Command:
-    """Ends a job. `error` is one that is not remembered, for those who wait now; `keep_source` keeps it for a later retry."""
+def close(
+    keys: Keys,
+    job: Job,
+    settings: Settings,
+    error: PixlaneError | None = None,
+    *,
+    answer: Mapping[str, Any] | None = None,
+    keep_source: bool = False,
+) -> Command:
+    """Ends a job. `error` is one that is not remembered, for those who wait now, and so is `answer`; `keep_source` keeps it for a
+    later retry."""
     sha256, key = job.sha256, job.key
     life_s = settings.crashed_ttl_s if keep_source else settings.source_ttl_s
-    outcome = to_json(error.to_dict()) if error is not None else ""
+    outcome = to_json(error.to_dict()) if error is not None else to_json({"answer": answer}) if answer is not None else ""
     return scripts.call(
         "close",
         [keys.job(key), keys.open, keys.source(sha256), keys.refs(sha256), keys.outcome(key), keys.forgotten(sha256)],

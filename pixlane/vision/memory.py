@@ -171,6 +171,17 @@ class StoreMemory:
             raise
         return seen, False, self._keep(name, mark, token, seen)
 
+    def forget(self, sha256: str) -> None:
+        """Deletes what is remembered of a picture. Raises StoreUnavailable."""
+        names = [self._keys.reference(sha256)]
+        pattern, cursor = self._keys.observation(f"{sha256}", "*"), b"0"
+        while True:
+            ((cursor, found),) = self._server.run([("SCAN", cursor, "MATCH", pattern, "COUNT", 1000)])
+            names += [name.decode() for name in found]
+            if cursor == b"0":
+                break
+        self._server.run([("UNLINK", name) for name in names])
+
     def _wait_for_turn(self, name: str, mark: str, token: str, deadline: Deadline) -> Seen | None:
         """What is remembered by now, or None: it is this caller's turn to look."""
         life_s = self._settings.observation_ttl_s
