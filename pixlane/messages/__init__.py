@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from pixlane.messages.parts import Attached as Attached
     from pixlane.messages.parts import build_parts as build_parts
     from pixlane.messages.pictures import Memory as Memory
+    from pixlane.messages.recovery import Recovery as Recovery
+    from pixlane.messages.recovery import recover as recover
     from pixlane.messages.refs import Ignored as Ignored
     from pixlane.messages.refs import ImageRefs as ImageRefs
     from pixlane.messages.refs import extract_image_refs as extract_image_refs
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from pixlane.messages.repairs import repair as repair
     from pixlane.messages.routes import Route as Route
     from pixlane.messages.routes import dispatchable as dispatchable
+    from pixlane.messages.sending import Answer as Answer
+    from pixlane.messages.sending import with_recovery as with_recovery
     from pixlane.messages.sentences import Sentences as Sentences
     from pixlane.messages.tool_results import ToolResult as ToolResult
     from pixlane.messages.tool_results import from_capture as from_capture
@@ -92,6 +96,10 @@ _HOMES = {
     "MediaFolder": "pixlane.messages.media",
     "ImageFault": "pixlane.messages.faults",
     "classify_error": "pixlane.messages.faults",
+    "Recovery": "pixlane.messages.recovery",
+    "recover": "pixlane.messages.recovery",
+    "Answer": "pixlane.messages.sending",
+    "with_recovery": "pixlane.messages.sending",
     "clean": "pixlane.messages.invisible",
 }
 """Public name to the module that has it, imported on first use."""
@@ -99,6 +107,7 @@ _HOMES = {
 __all__ = [
     "Admission",
     "AdmissionLimits",
+    "Answer",
     "Attached",
     "CallBudget",
     "Candidate",
@@ -114,6 +123,7 @@ __all__ = [
     "MediaFolder",
     "Memory",
     "MemoryCounts",
+    "Recovery",
     "RedisCounts",
     "Repaired",
     "Route",
@@ -137,7 +147,9 @@ __all__ = [
     "ladder",
     "load_config",
     "native_tool_images",
+    "recover",
     "repair",
+    "with_recovery",
 ]
 
 

@@ -150,6 +150,10 @@ class History:
             max_total_pixels=pixels,
             allow_truncated=True,
         )
+        return self.draw(item, recipe, code, why)
+
+    def draw(self, item: Item, recipe: Recipe, code: str, why: str) -> bool:
+        """The image as the recipe wants it; gives way where that cannot be."""
         rendition = self.pictures.draw(item.sha256, item.source, recipe)
         if isinstance(rendition, PixlaneError):
             if item.data is None:

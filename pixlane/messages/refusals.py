@@ -79,10 +79,9 @@ def of_exception(error: BaseException) -> tuple[int | None, Any]:
         status, body = _status(error), _body(error)
         if status is not None or body is not None:
             return status, body if body is not None else str(error)
-        cause = error.__cause__ or error.__context__
-        if cause is None:
+        if error.__cause__ is None:  # a context is only what happened before
             break
-        error = cause
+        error = error.__cause__
     return None, str(error)
 
 

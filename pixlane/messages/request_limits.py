@@ -47,8 +47,13 @@ def weigh(history: History) -> None:
         room = profile.max_pixels
         _make_room(history, lambda: room, room, _pixels, WORST_PIXELS, "pixels")
     limit = profile.max_request_bytes
-    if limit is not None and sum(item.chars for item in history.shown) + _rest(history) > limit * FULL_SHARE:
+    if limit is not None and total(history) > limit * FULL_SHARE:
         _make_room(history, lambda: int(limit * AIM_SHARE) - _rest(history), limit, lambda item: item.chars, WORST_CHARS, "chars")
+
+
+def total(history: History) -> int:
+    """Bytes of the request as JSON, about."""
+    return sum(item.chars for item in history.shown) + _rest(history)
 
 
 def _make_room(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+CHAT_WIRES = ("openai_chat", "mistral", "litellm", "langchain", "ollama")
+
 _ROOT = r"(?:messages?|contents?|input|image|inline_data)"
 _LEADING = re.compile(rf"(?:\* )?'?((?:GenerateContentRequest\.)?(?:body\.)?{_ROOT}[\w.\[\]]*)'?\s?:\s+", re.IGNORECASE)
 
@@ -50,3 +52,17 @@ def foreign(path: str) -> bool:
     """Whether a field beside a sentence names a part of the request where no image can be."""
     found = steps(path)
     return bool(found) and (found[0] in _OTHER_ROOTS or (found[0] in _ROOTS and elsewhere(path)))
+
+
+def wires(path: str) -> tuple[str, ...]:
+    """The wires in whose messages the indexes of a path count; none where it has no index."""
+    found = [step for step in steps(path) if step not in ("generatecontentrequest", "body")]
+    if not indexes(path) or not found:
+        return ()
+    if found[0] in ("contents", "input"):
+        return ("gemini",) if found[0] == "contents" else ("openai_responses",)
+    if "member" in found:
+        return ("bedrock",)
+    if {"source", "tool_result"} & set(found):
+        return ("anthropic", "bedrock")
+    return CHAT_WIRES if "[" in path else (*CHAT_WIRES, "anthropic", "bedrock")

@@ -54,5 +54,8 @@ class LangChain(Wire):
     def tool_message(self, call_id: str, parts: Sequence[Part], name: str = "") -> dict[str, Any]:
         return {"role": "tool", "tool_call_id": call_id, "content": list(parts)}
 
+    def as_string(self, message: Message) -> Message:
+        return CHAT.as_string(message)
+
 
 WIRE = LangChain()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from pixlane.messages.wires import data_urls
-from pixlane.messages.wires.wire import Found, Part, Wire
+from pixlane.messages.wires.wire import Found, Message, Part, Wire, listed, mapping
 
 
 class OpenAIChat(Wire):
@@ -36,6 +36,12 @@ class OpenAIChat(Wire):
 
     def tool_message(self, call_id: str, parts: Sequence[Part], name: str = "") -> dict[str, Any]:
         return {"role": "tool", "tool_call_id": call_id, "content": list(parts)}
+
+    def as_string(self, message: Message) -> Message:
+        parts = listed(message.get("content"))
+        texts = [mapping(part).get("text") for part in parts if mapping(part).get("type") == "text"]
+        plain = [text for text in texts if isinstance(text, str)]
+        return {**message, "content": "\n\n".join(plain)} if parts and len(plain) == len(parts) else message
 
 
 WIRE = OpenAIChat()

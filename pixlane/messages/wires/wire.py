@@ -199,6 +199,10 @@ class Wire(ABC):
         for keys, inside_tool in self.inner(part):
             yield from self._content(at(part, keys), (*path, *keys), role, in_tool or inside_tool)
 
+    def as_string(self, message: Message) -> Message:
+        """A message of texts alone, with one string in their place; itself where the wire has no such spelling."""
+        return message
+
     # Changing ------------------------------------------------------------------------------------------------------------
 
     def replace(self, message: Message, changes: Mapping[Path, Sequence[Any] | str]) -> dict[str, Any]:

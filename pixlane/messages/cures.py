@@ -1,0 +1,139 @@
+"""What is done to an image that was refused: one attempt to keep the picture, and what takes its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pixlane import formats
+from pixlane.errors import PixlaneError
+from pixlane.messages import request_limits, suspects
+from pixlane.messages.faults import ImageFault
+from pixlane.messages.history import History, Item, is_vector
+from pixlane.messages.pictures import FULL_SIDE_PX, full_size
+from pixlane.profiles import DEFAULT_CEILING_PX
+from pixlane.recipe import OUTPUT_TYPES, Recipe
+from pixlane.rendition import data_url_prefix
+
+HEADER_CHARS = len(data_url_prefix("image/png"))  # the shortest
+SMALL_CHARS = 64 * 1024  # fewer pixels may take more bytes up to here: a flat picture in a strange PNG
+HALVINGS, FLOOR_PX = 4, 64
+REQUEST_SHARE = 0.75  # of a request whose limit is not known
+
+REASONS = {
+    "bytes": "the provider refused it as too large",
+    "pixels": "the provider refused its dimensions",
+    "count": "the provider refused so many images",
+    "type": "the provider refused its format",
+    "mismatch": "the provider refused its declared type",
+    "undecodable": "the provider could not read it",
+    "no_vision": "this model is given no images",
+    "tool_images": "this provider takes no images in tool results",
+}
+
+
+def attempt(history: History, item: Item, fault: ImageFault) -> None:
+    """The one attempt at an inline image: it stays with fewer pixels or bytes, another type or label, or gives way."""
+    detected = formats.detect(item.source, declared_type=item.at.mime).format
+    item.vector, item.mime = is_vector(detected.engines), detected.mime if detected.image else ""
+    if fault.kind in ("bytes", "pixels"):
+        _shrink(history, item, fault)
+    elif item.at.mime != item.mime and item.mime in history.accept and _sound(history, item):
+        item.data, item.rewritten = item.source, True
+        history.note("relabelled", item, f"declared as {item.at.mime}, the bytes are {item.mime}")
+    else:
+        history.redraw(item, "transcoded", REASONS[fault.kind])
+    if item.shown and history.part(item) == item.at.part:  # an attempt that changed nothing is none
+        item.data, item.rewritten = None, False
+        history.changes = [change for change in history.changes if change.path != item.at.path]
+
+
+def give_way(history: History, item: Item, fault: ImageFault) -> None:
+    """A description, or a placeholder with the reason; of an image that is elsewhere, its URL."""
+    if item.at.url is not None:
+        words = history.sentences.handle_url_unseen.format(url=item.at.url)
+        history.omit(item, REASONS[fault.kind], words=words)
+        return
+    if history.describe is not None and item.source and item.data is None:
+        look(history, item)
+    history.give_way(item, REASONS[fault.kind])
+
+
+def look(history: History, item: Item) -> None:
+    """The picture in a type that every describer reads; none where it cannot be drawn."""
+    drawn = history.pictures.draw(item.sha256, item.source, full_size(item.source, OUTPUT_TYPES))
+    item.data = getattr(drawn, "data", None)
+
+
+def keep_newest(history: History, fault: ImageFault) -> None:
+    """As many images as the limit says, else half of them: the newest, and those of the user's last message."""
+    shown = len(history.shown)
+    limit = fault.limit if fault.limit is not None else history.profile.max_images
+    if limit is None or limit >= shown:
+        limit = shown // 2 if fault.limit is None else shown - 1
+    if history.describe is not None:
+        for item in history.shown:
+            if item.source:
+                look(history, item)
+    history.profile = replace(history.profile, max_images=limit)
+    request_limits.count(history)
+
+
+def lighten(history: History, fault: ImageFault) -> None:
+    """The whole request below its limit: the largest images are pressed, the oldest give way where that is not enough."""
+    for item in history.shown:
+        if item.source and not isinstance(proof := history.pictures.prove(item.sha256, item.source), PixlaneError):
+            item.data, item.mime, item.size = item.source, proof.mime, (proof.width, proof.height)
+    present = request_limits.total(history)
+    limit = fault.limit if fault.limit is not None else history.profile.max_request_bytes
+    if limit is None or limit >= present:
+        limit = int(present * REQUEST_SHARE)
+    history.profile = replace(history.profile, max_request_bytes=limit)
+    request_limits.weigh(history)
+
+
+def _shrink(history: History, item: Item, fault: ImageFault) -> None:
+    limits = {"chars": _target(item, fault)} if fault.kind == "bytes" else {"side_px": _side(history, item, fault)}
+    recipe = _shrunk(history, item, **limits)
+    if fault.at_least or isinstance(history.pictures.draw(item.sha256, item.source, recipe), PixlaneError):
+        give_way(history, item, fault)  # a picture never grows
+    else:
+        history.draw(item, recipe, "shrunk", REASONS[fault.kind])
+
+
+def _shrunk(history: History, item: Item, *, chars: int | None = None, side_px: int | None = None) -> Recipe:
+    """Halvings and the ladder of qualities, below a limit; never larger than it is."""
+    profile = history.profile
+    own = suspects.size(item, "data_url")
+    targets = (chars if chars is not None else max(own, SMALL_CHARS), profile.max_data_url_chars)
+    sides = (FULL_SIDE_PX, side_px, profile.max_side_px, (profile.ceiling_px or DEFAULT_CEILING_PX) if item.vector else None)
+    return Recipe(
+        target_bytes=max(1, min(target for target in targets if target is not None)),
+        embed=False,
+        max_side=min(side for side in sides if side is not None),
+        accept=tuple(mime for mime in OUTPUT_TYPES if mime in history.accept),
+        max_halvings=HALVINGS,
+        min_side=FLOOR_PX,
+        min_accepted_side=profile.min_side_px,
+        max_aspect=profile.max_aspect,
+        allow_truncated=True,
+    )
+
+
+def _target(item: Item, fault: ImageFault) -> int:
+    """The longest data URL that is below the limit that was said, characters; half of what it has where none was."""
+    limit, has = fault.limit, suspects.size(item, fault.basis)
+    if limit is None or has < limit:
+        return suspects.size(item, "data_url") // 2
+    if fault.basis == "raw":
+        return HEADER_CHARS + 4 * ((limit - 1) // 3)
+    return limit - 1 + (HEADER_CHARS if fault.basis == "base64" else 0)
+
+
+def _side(history: History, item: Item, fault: ImageFault) -> int:
+    longer = suspects.sides(item)[1] or FULL_SIDE_PX
+    known = (fault.limit, history.profile.max_side_px)
+    return next((side for side in known if side is not None and side < longer), max(1, longer // 2))
+
+
+def _sound(history: History, item: Item) -> bool:
+    return bool(getattr(history.pictures.prove(item.sha256, item.source), "whole", False))

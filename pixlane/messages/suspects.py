@@ -1,0 +1,136 @@
+"""Which images a fault is about: those that it names, else those that can be seen to be at fault, else the newest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pixlane import formats, probe
+from pixlane.messages import request_paths
+from pixlane.messages.faults import ImageFault
+from pixlane.messages.history import History, Item
+from pixlane.rendition import data_url_length
+
+Tried = frozenset[tuple[str, str]]
+"""(SHA-256 of what is sent, kind of fault) of every image that has had its one attempt."""
+
+
+@dataclass(frozen=True)
+class Suspects:
+    """The images, and whether there is evidence against each of them."""
+
+    items: list[Item]
+    evidence: bool
+
+
+def find(history: History, fault: ImageFault, tried: Tried) -> Suspects:
+    """Nothing is touched without evidence while there is an image with evidence against it."""
+    shown = history.shown
+    if fault.kind == "no_vision":
+        return Suspects(shown, True)
+    named = _named(history, fault)
+    if fault.kind == "tool_images":
+        in_results = [item for item in shown if item.at.in_tool_result]
+        return Suspects(named or in_results or shown, True)
+    if fault.many:  # what is named is only the first of them
+        named = []
+    for items in (named, _identified(shown, fault), _measured(history, fault), _at_fault(history, fault)):
+        if items:
+            return Suspects(items, True)
+    if not fault.sure:
+        return Suspects([], False)
+    return Suspects([item for item in shown if (item.sha256, fault.kind) in tried] or newest(history), False)
+
+
+def newest(history: History) -> list[Item]:
+    """The images of the newest turn that has any: what came before was taken in an earlier request."""
+    turns: list[list[Item]] = [[]]
+    by_message: dict[int, list[Item]] = {}
+    for item in history.shown:
+        by_message.setdefault(item.at.message_index, []).append(item)
+    for index, message in enumerate(history.messages):
+        if index in by_message:
+            turns[-1] += by_message[index]
+        if isinstance(message, Mapping) and history.wire.role(message) == "assistant":
+            turns.append([])
+    return next((turn for turn in reversed(turns) if turn), [])
+
+
+def _named(history: History, fault: ImageFault) -> list[Item]:
+    if not fault.place or history.wire.name not in request_paths.wires(fault.path):
+        return []  # a gateway counts the messages of another shape
+    return [item for item in history.shown if _order(item)[: len(fault.place)] == fault.place]
+
+
+def _order(item: Item) -> tuple[int, ...]:
+    return tuple(key for key in item.at.path if isinstance(key, int))
+
+
+def _identified(items: list[Item], fault: ImageFault) -> list[Item]:
+    """Images of exactly the size that was said, and the one whose URL was said."""
+    if fault.urls:
+        remote = [item for item in items if item.at.url is not None]
+        return [item for item in remote if item.at.url and item.at.url in fault.text] or remote
+    if fault.kind != "bytes" or fault.actual is None:
+        return []
+    return [item for item in items if item.source and fault.actual in (len(item.source), *_characters(item))]
+
+
+def _measured(history: History, fault: ImageFault) -> list[Item]:
+    """Images over the limit that was said, or over the profile's where none was said."""
+    if fault.basis == "request":
+        return [item for item in history.shown if item.source]
+    if fault.kind == "bytes":
+        limit, basis = fault.limit, fault.basis
+        if limit is None:
+            limit, basis = history.profile.max_image_bytes, history.profile.bytes_basis
+        return [item for item in history.shown if item.source and limit is not None and size(item, basis) > limit]
+    if fault.kind == "pixels":
+        side = fault.limit if fault.limit is not None else history.profile.max_side_px
+        if side is None:
+            return []
+        sizes = [(item, sides(item)) for item in history.shown if item.source]
+        return [item for item, (low, high) in sizes if (0 < low <= side if fault.at_least else high > side)]
+    return []
+
+
+def _at_fault(history: History, fault: ImageFault) -> list[Item]:
+    """Images whose bytes, or their label, show what the fault says."""
+    if fault.kind in ("type", "mismatch"):
+        return [item for item in history.shown if _mislabelled(item) or (fault.kind == "type" and _not_taken(history, item))]
+    if fault.kind == "undecodable":
+        return [item for item in history.shown if item.at.data is not None and not _whole(history, item)]
+    return []
+
+
+def _mislabelled(item: Item) -> bool:
+    declared = item.at.mime
+    if declared is None or not item.source:
+        return False
+    return declared != formats.detect(item.source, declared_type=declared).format.mime
+
+
+def _not_taken(history: History, item: Item) -> bool:
+    return bool(item.source) and formats.detect(item.source).format.mime not in history.accept
+
+
+def _whole(history: History, item: Item) -> bool:
+    proof = history.pictures.prove(item.sha256, item.source) if item.source else None
+    return bool(getattr(proof, "whole", False))
+
+
+def size(item: Item, basis: str | None) -> int:
+    """What a receiver counts of an image; base64 characters where that is not known."""
+    base64, data_url = _characters(item)
+    return {"raw": len(item.source), "data_url": data_url}.get(basis or "", base64)
+
+
+def sides(item: Item) -> tuple[int, int]:
+    """The shorter and the longer side, px, by the header; 0 where it does not say."""
+    found = probe.probe(item.source)
+    both = found.width or 0, found.height or 0
+    return min(both), max(both)
+
+
+def _characters(item: Item) -> tuple[int, int]:
+    return 4 * -(-len(item.source) // 3), data_url_length(item.at.mime or "image/png", len(item.source))
