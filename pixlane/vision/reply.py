@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -75,7 +76,7 @@ def _object_in(text: str) -> str:
         raise InvalidReply(f"its JSON is broken or cut off: {error}") from None
     if "{" in said[end:]:
         raise InvalidReply("there is more than one JSON object in it")
-    if missing := [name for name in Findings.__dataclass_fields__ if name not in found]:
+    if missing := [field.name for field in fields(Findings) if field.name not in found]:
         raise InvalidReply(f"it lacks {', '.join(missing)}")
     return said[start:end]
 

@@ -41,11 +41,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What goes out: bytes and strings as they are, an iterator of bytes chunk by chunk, anything else as JSON."""
+    """What goes out: bytes and strings as they are, an iterator of bytes chunk by chunk, anything else as JSON.
+
+    `closes`: nothing, the connection is closed in its place.
+    """
 
     body: Any = None
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    closes: bool = False
 
 
 Handler = Callable[[Request], Reply]
@@ -138,6 +142,9 @@ class _Connection(BaseHTTPRequestHandler):
         return b"".join(parts)
 
     def _answer(self, reply: Reply) -> None:
+        if reply.closes:
+            self.close_connection = True
+            return
         body = reply.body
         chunks: Iterable[bytes] | None = None
         kind = "application/json"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from pixlane.messages.wires import Part
 from pixlane.vision.apis.api import MAX_TOKENS, Api, Ask, Reply, joined
 from pixlane.vision.findings import SCHEMA
 
@@ -17,6 +18,9 @@ class OpenAIResponses(Api):
 
     def url(self, base_url: str, model: str) -> str:
         return joined(base_url, "responses")
+
+    def picture(self, ask: Ask) -> Part:
+        return {**super().picture(ask), "detail": "auto"}  # required there
 
     def body(self, ask: Ask) -> dict[str, Any]:
         items = [self.opening(ask)]
