@@ -167,10 +167,10 @@ class Selector:
         """What a server of the user's own has, or why that is not known. Only on this machine or its network is anybody asked."""
         endpoint = provider.endpoints[DEFAULT_ENDPOINT]
         base_url = endpoint.base_url.rstrip("/")
-        if self.offline:
-            return (), "not asked: offline"
         if not reach.is_local(base_url):
             return (), ""
+        if self.offline:
+            return (), "not asked: offline"
         if endpoint.wire == "ollama":
             root = without(base_url, "/v1", "/api")
             answer = reach.shared().ask(f"{root}/api/tags", lambda said: [str(model["name"]) for model in said["models"]])
