@@ -88,7 +88,7 @@ def lighten(history: History, fault: ImageFault) -> None:
     if limit is None or limit >= present:
         limit = int(present * REQUEST_SHARE)
     history.profile = replace(history.profile, max_request_bytes=limit)
-    request_limits.weigh(history)
+    request_limits.weigh(history, SMALL_CHARS)
 
 
 def _shrink(history: History, item: Item, fault: ImageFault) -> None:

@@ -92,7 +92,7 @@ def recover(
     recovered = history.assembled() if history.changes else list(messages)
     if fault.kind == "tool_images":
         _as_strings(history, recovered)
-    return Recovery(recovered, tuple(history.changes), bool(history.changes), tried)
+    return Recovery(recovered, tuple(history.changes), recovered != list(messages), tried)
 
 
 def _load(item: Item) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from pixlane import settings
 from pixlane.messages.history import History, Item, reference_pattern
 
-WORST_CHARS = 256 * settings.KIB  # no image is pressed below this to make room; the oldest gives way instead
+WORST_CHARS = 256 * settings.KIB  # rather than press an image below this, the oldest gives way
 WORST_PIXELS = 512 * 512
 FULL_SHARE = 0.98  # of the bytes of a request: beyond it room is made ...
 AIM_SHARE = 0.96  # ... down to this, so that the words that came in do not ask for more the next time
@@ -40,15 +40,18 @@ def shrink_many(history: History) -> None:
             history.redraw(item, "shrunk", why, side_px=rule.max_side_px)
 
 
-def weigh(history: History) -> None:
-    """All bytes and all pixels of the request: the largest are pressed, the oldest give way where that is not enough."""
+def weigh(history: History, worst_chars: int = WORST_CHARS) -> None:
+    """All bytes and all pixels of the request: the largest are pressed, the oldest give way where that is not enough.
+
+    No image is pressed below `worst_chars` to make room.
+    """
     profile = history.profile
     if profile.max_pixels is not None:
         room = profile.max_pixels
         _make_room(history, lambda: room, room, _pixels, WORST_PIXELS, "pixels")
     limit = profile.max_request_bytes
     if limit is not None and total(history) > limit * FULL_SHARE:
-        _make_room(history, lambda: int(limit * AIM_SHARE) - _rest(history), limit, lambda item: item.chars, WORST_CHARS, "chars")
+        _make_room(history, lambda: int(limit * AIM_SHARE) - _rest(history), limit, lambda item: item.chars, worst_chars, "chars")
 
 
 def total(history: History) -> int:

@@ -18,6 +18,7 @@ from pixlane import profiles
 from pixlane.messages import wires
 from pixlane.messages.changes import CHANGE_CODES
 from pixlane.messages.sentences import DEFAULT
+from tests.pure import odd
 from tests.pure.histories import (
     BMP,
     BROKEN,
@@ -106,40 +107,14 @@ def test_repair_keeps_its_promises(
         assert order == list(dict.fromkeys(data for data in first if data in order)), "the order stays"
 
 
-WORDS = ["type", "role", "content", "parts", "image", "image_url", "source", "data", "url", "text", "output", "value", "images"]
-WORDS += ["input_image", "tool_result", "toolResult", "bytes", "inlineData", "functionResponse", "mimeType", "response", "base64"]
-WORDS += ["tool", "user", "file", "mediaType", "resource", "blob", "image/png", "document", "format", "media_type", "file_id"]
-WORDS += ["data:image/png;base64,AAAA", "https://example.com/a.png", "computer_screenshot", "computer_call_output", "message"]
-LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.binary(max_size=4) | st.sampled_from(WORDS)
-ODD = st.recursive(
-    LEAVES,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=5),
-    max_leaves=12,
-)
-
-
-def paths(node: Any) -> list[tuple[Any, ...]]:
-    """Every place in a nested value."""
-    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    return [(), *((key, *rest) for key, child in children for rest in paths(child))]
-
-
-def with_value(node: Any, path: tuple[Any, ...], value: Any) -> Any:
-    if not path:
-        return value
-    copied = copy.copy(node)
-    copied[path[0]] = with_value(node[path[0]], path[1:], value)
-    return copied
-
-
 @pytest.mark.slow
 @given(wire=st.sampled_from(wires.NAMES), data=st.data())
 @hypothesis_settings(max_examples=200, deadline=None)
 def test_no_history_of_any_shape_raises(wire: str, data: st.DataObject) -> None:
     messages: Any = [user(PNG, BMP, wire=wire), tool(JPEG, HTML, wire=wire)]
     for _ in range(data.draw(st.integers(1, 2))):
-        places = [place for place in paths(messages) if place]
-        messages = with_value(messages, data.draw(st.sampled_from(places)), data.draw(ODD))
+        places = [place for place in odd.paths(messages) if place]
+        messages = odd.with_value(messages, data.draw(st.sampled_from(places)), data.draw(odd.VALUES))
     before = copy.deepcopy(messages)
     repaired = fixed(messages, "safe", wire)
     assert messages == before
