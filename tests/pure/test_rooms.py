@@ -73,7 +73,17 @@ def test_there_is_something_to_hold_the_rules_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["pixlane", "pixlane.errors", "pixlane.messages", "pixlane.recipe", "pixlane.rendition", "pixlane.settings"]
+    "module",
+    [
+        "pixlane",
+        "pixlane.errors",
+        "pixlane.messages",
+        "pixlane.recipe",
+        "pixlane.rendition",
+        "pixlane.settings",
+        "pixlane.vision",
+        "pixlane.vision.looking",
+    ],
 )
 def test_importing_loads_no_engine_and_no_service(module: str) -> None:
     script = f"import sys, {module}; print(*(name for name in {HEAVY!r} if name in sys.modules))"

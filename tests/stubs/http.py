@@ -8,6 +8,7 @@ with Server(lambda request: Reply({"echo": request.json})) as server:
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -94,6 +95,11 @@ class _Listener(ThreadingHTTPServer):
     def __init__(self, owner: Server) -> None:
         self.owner = owner
         super().__init__(("127.0.0.1", 0), _Connection)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that is killed, or that gives up, is no fault of the stub."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Connection(BaseHTTPRequestHandler):

@@ -3,8 +3,8 @@
 with Provider("anthropic", [GOOD]) as provider:
     view_image(data, "?", model="anthropic/any", config=provider.config, environ=provider.environ)
 
-A script is a list of what each request is answered with, the last for all further ones: a `Said` (what the model says), or a
-`Reply` (an error of the provider).
+A script is a list of what each request is answered with, the last for all further ones: a `Said` (what the model says), a `Reply`
+(an error of the provider), or a function of the request's body that gives one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +60,9 @@ REFUSING = Said("I cannot look at this.", ended="refused")
 CLOSED = Reply(closes=True)
 
 
+Step = Said | Reply | Callable[[Any], Said | Reply]
+
+
 @dataclass
 class Provider:
     """A provider on loopback.
@@ -70,7 +73,7 @@ class Provider:
     """
 
     wire: str
-    script: Sequence[Said | Reply]
+    script: Sequence[Step]
     name: str = ""
     asked: list[Any] = field(default_factory=list)
     pictures: list[tuple[str | None, bytes]] = field(default_factory=list)
@@ -119,6 +122,8 @@ class Provider:
             self.pictures.append(picture)
         if not self.takes_schema and SCHEMA_OF[self.wire](body):
             return Reply({"error": {"message": f"{SCHEMA_WORD[self.wire]} is not supported by this model"}}, 400)
+        if callable(step):
+            step = step(body)
         if isinstance(step, Reply):
             return step
         time.sleep(step.after_s)
