@@ -15,6 +15,7 @@ from pixlane import errors, formats, profiles, rendition, settings
 from pixlane.cli import exits
 from pixlane.messages import config, refs
 from pixlane.store import keys
+from pixlane.vision import observation, providers, selection
 
 PAGES = Path(__file__).parent
 _TABLE = re.compile(r"<!-- (?P<name>\w+) -->\n.*?<!-- end -->", re.DOTALL)
@@ -94,8 +95,32 @@ def of_config() -> str:
         shown = _number(default) if isinstance(default, int) else default or "(empty)"
         rows.append((f"`{key}`", f"`{settings.environment_name(knob)}`", shown))
     rows.append(("`providers.<name>.models.<model>.supports_vision`", "", "(empty)"))
-    rows.append(("`providers.<name>.base_url`", "", "(empty)"))
+    rows += [(f"`providers.<name>.{name}`", "", "(empty)") for name in config.OF_A_PROVIDER]
+    rows.append(("`providers.<name>.endpoints.<endpoint>.base_url`, `.wire`", "", "(empty)"))
     return _table(("key", "variable", "default"), rows)
+
+
+def of_providers() -> str:
+    rows = []
+    for provider in providers.KNOWN:
+        ways = [f"`{name}`: {endpoint.wire}" for name, endpoint in provider.endpoints.items()]
+        keys = ", ".join(f"`{name}`" for name in provider.key_variables) or "(none needed)"
+        usual = provider.endpoints["default"].base_url
+        rows.append((f"`{provider.name}`", ", ".join(ways), usual, keys, ", ".join(f"`{model}`" for model in provider.models)))
+    return _table(("name", "endpoints and their wires", "address", "key", "model, where none is named"), rows)
+
+
+def of_choices() -> str:
+    return _table(("reason", "meaning"), [(f"`{reason}`", meaning) for reason, meaning in selection.REASONS.items()])
+
+
+def of_candidates() -> str:
+    rows = [(f"`{reason}`", meaning) for reason, meaning in selection.CANDIDATE_REASONS.items()]
+    return _table(("reason", "meaning"), rows)
+
+
+def of_observation_notes() -> str:
+    return _table(("code", "meaning"), [(f"`{code}`", meaning) for code, meaning in observation.NOTE_CODES.items()])
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -109,6 +134,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "named_formats": of_named_formats,
     "ignored": of_ignored,
     "config": of_config,
+    "providers": of_providers,
+    "choices": of_choices,
+    "candidates": of_candidates,
+    "observation_notes": of_observation_notes,
 }
 
 

@@ -42,7 +42,10 @@ KEYS: dict[str, str] = {
 
 # Keys that name a provider or a model of the user's: both may hold dots.
 _PER_MODEL = re.compile(r"(providers)\.(.+?)\.(models)\.(.+)\.(supports_vision)")
-_PER_PROVIDER = re.compile(r"(providers)\.(.+)\.(base_url)")
+_PER_ENDPOINT = re.compile(r"(providers)\.(.+?)\.(endpoints)\.(.+)\.(base_url|wire)")
+_PER_PROVIDER = re.compile(r"(providers)\.(.+)\.(base_url|wire|api_key_env|api_key_file)")
+_OWN = (_PER_MODEL, _PER_ENDPOINT, _PER_PROVIDER)
+OF_A_PROVIDER: tuple[str, ...] = ("base_url", "wire", "api_key_env", "api_key_file")
 _KNOBS = {knob.name: knob for knob in dataclasses.fields(Settings)}
 _TOKENS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
@@ -153,7 +156,7 @@ def file_in_force(path: str | None = None, environ: Mapping[str, str] | None = N
 
 def split(key: str) -> tuple[str, ...]:
     """The keys of the nested mapping. A provider's or model's name keeps its dots."""
-    own = _PER_MODEL.fullmatch(key) or _PER_PROVIDER.fullmatch(key)
+    own = next(filter(None, (pattern.fullmatch(key) for pattern in _OWN)), None)
     return own.groups() if own else tuple(key.split("."))
 
 
@@ -166,7 +169,7 @@ def look_up(values: Any, keys: tuple[str, ...]) -> Any:
 
 def check_key(key: str) -> None:
     """Raises InvalidArgument for a key that there is not."""
-    if key in KEYS or _PER_MODEL.fullmatch(key) or _PER_PROVIDER.fullmatch(key):
+    if key in KEYS or any(pattern.fullmatch(key) for pattern in _OWN):
         return
     near = get_close_matches(key, KEYS, n=1)
     hint = f"did you mean {near[0]}?" if near else "`pixlane config list` shows the keys"
@@ -214,8 +217,11 @@ def _own_keys(config: Mapping[str, Any]) -> list[str]:
     keys = []
     providers = config.get("providers")
     for provider, about in providers.items() if isinstance(providers, Mapping) else ():
-        if look_up(about, ("base_url",)) is not None:
-            keys.append(f"providers.{provider}.base_url")
+        keys += [f"providers.{provider}.{name}" for name in OF_A_PROVIDER if look_up(about, (name,)) is not None]
+        endpoints = look_up(about, ("endpoints",))
+        for endpoint, said in endpoints.items() if isinstance(endpoints, Mapping) else ():
+            named = [name for name in OF_A_PROVIDER[:2] if look_up(said, (name,)) is not None]
+            keys += [f"providers.{provider}.endpoints.{endpoint}.{name}" for name in named]
         models = look_up(about, ("models",))
         for model, said in models.items() if isinstance(models, Mapping) else ():
             if look_up(said, ("supports_vision",)) is not None:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from pixlane.settings import Settings, environment_name
+from pixlane.store.ledger import OBSERVE, longest_run_s
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -75,7 +76,10 @@ def test_the_worker_scales(worker: dict[str, Any]) -> None:
 
 
 def test_a_stopped_worker_may_finish_the_image_in_hand(worker: dict[str, Any]) -> None:
-    assert int(worker["stop_grace_period"].removesuffix("s")) > Settings().hard_timeout_s + Settings().lease_margin_s
+    longest_s = longest_run_s(OBSERVE, Settings()) + Settings().lease_margin_s
+    assert int(worker["stop_grace_period"].removesuffix("s")) > longest_s
+    unit = (ROOT / "deploy" / "pixlane-worker@.service").read_text()
+    assert int(re.findall(r"^TimeoutStopSec=(\d+)$", unit, re.MULTILINE)[0]) > longest_s
 
 
 def test_the_memory_of_a_worker_holds_all_its_processes(worker: dict[str, Any]) -> None:

@@ -267,3 +267,21 @@ def test_route_describes_in_the_text_lane_and_reads_the_configuration(pixlane: C
 def test_route_refuses_wrong_use_in_one_line(pixlane: Command, tmp_path: Path, words: list[str]) -> None:
     shown, said = pixlane("route", *words, "--provider", "openai", "--model", "gpt-4o", code=exits.WRONG_USE)
     assert (shown, said.count("\n")) == ("", 1)
+
+
+def test_a_provider_of_ones_own_has_an_address_a_wire_a_place_of_its_key_and_endpoints(tmp_path: Path) -> None:
+    path = file(
+        tmp_path,
+        "providers: {my.own: {base_url: 'http://h/v1', wire: openai_chat, "
+        "api_key_env: MY_KEY, endpoints: {eu: {wire: anthropic}}}}",
+    )
+    config = load_config(environ={}, path=path)
+    values = {entry.key: entry.value for entry in config.entries() if entry.key.startswith("providers.")}
+    assert values == {
+        "providers.my.own.base_url": "http://h/v1",
+        "providers.my.own.wire": "openai_chat",
+        "providers.my.own.api_key_env": "MY_KEY",
+        "providers.my.own.endpoints.eu.wire": "anthropic",
+    }
+    with pytest.raises(InvalidArgument):
+        config.entry("providers.my.own.api_key")

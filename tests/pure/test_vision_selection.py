@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from pixlane.errors import InvalidArgument, VisionAdapterUnavailable
 from pixlane.messages import catalog
@@ -16,6 +17,7 @@ from pixlane.vision import providers
 from pixlane.vision.route import Route, parse
 from pixlane.vision.selecting import Selector
 from pixlane.vision.selection import CANDIDATE_REASONS, REASONS
+from tests.readme import ROOT
 from tests.stubs.http import Reply, Request, Server
 
 OPENAI = {"OPENAI_API_KEY": "a"}
@@ -333,6 +335,17 @@ def test_a_server_that_does_not_answer_is_said_as_such() -> None:
     said = {one["provider"]: one for one in caught.value.details["candidates"]}
     assert said["ollama"]["reason"] == "server_not_reachable"
     assert "could not be asked" in said["ollama"]["said"]
+
+
+def test_the_configuration_of_the_documentation_does_what_it_says() -> None:
+    page = (ROOT / "docs" / "observations.md").read_text()
+    config = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])
+    selector = Selector(config, {"MINE_API_KEY": "k"}, offline=True)
+    by_default, elsewhere = selector.choose().target, selector.choose("mine@eu/some-vlm").target
+    assert by_default is not None
+    assert elsewhere is not None
+    assert (by_default.base_url, by_default.wire) == ("https://models.example/v1", "openai_chat")
+    assert (elsewhere.base_url, elsewhere.wire) == ("https://eu.models.example/v1", "openai_chat")
 
 
 # Names -----------------------------------------------------------------------------------------------------------------------
