@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pixlane import errors, formats, profiles, rendition, settings
 from pixlane.cli import exits
-from pixlane.messages import config, refs
+from pixlane.messages import changes, config, cures, faults, refs
 from pixlane.store import keys
 from pixlane.vision import observation, providers, selection
 
@@ -87,6 +87,28 @@ def of_ignored() -> str:
     return _table(("reason", "meaning"), [(f"`{reason}`", meaning) for reason, meaning in refs.REASONS.items()])
 
 
+def of_fault_kinds() -> str:
+    rows = [(f"`{kind}`", meaning, *cures.STEPS[kind]) for kind, meaning in faults.KINDS.items()]
+    return _table(("kind", "meaning", "first", "refused again"), rows)
+
+
+def of_faults() -> str:
+    rows = []
+    for row in faults.wordings():
+        unit = faults.UNITS.get(row.kind, "") if "{limit}" in row.text or row.limit is not None else ""
+        limit = " ".join(filter(None, (f"{row.limit:,}" if row.limit is not None else "", unit, row.basis and f"({row.basis})")))
+        rows.append((row.provider, f"`{row.kind}`", f"`` {row.text} ``", limit, row.source))
+    return _table(("provider", "kind", "text", "limit in", "read in"), rows)
+
+
+def of_fault_codes() -> str:
+    return _table(("code", "kind"), [(f"`{code}`", f"`{kind}`") for code, kind in faults.codes().items()])
+
+
+def of_changes() -> str:
+    return _table(("code", "meaning"), [(f"`{code}`", meaning) for code, meaning in changes.CHANGE_CODES.items()])
+
+
 def of_config() -> str:
     knobs = {knob.name: knob for knob in dataclasses.fields(settings.Settings)}
     rows = []
@@ -138,6 +160,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "choices": of_choices,
     "candidates": of_candidates,
     "observation_notes": of_observation_notes,
+    "fault_kinds": of_fault_kinds,
+    "faults": of_faults,
+    "fault_codes": of_fault_codes,
+    "changes": of_changes,
 }
 
 

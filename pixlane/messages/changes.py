@@ -9,8 +9,8 @@ from pixlane.messages.wires.wire import Path
 
 CHANGE_CODES: dict[str, str] = {
     "relabelled": "the declared type contradicted the bytes and was put right; the bytes are the same",
-    "respelled": "base64 with line breaks, another alphabet or no padding, or a list of texts where a string is wanted: written "
-    "anew, the content is the same",
+    "respelled": "the part was not spelled as the receiver takes it (base64 with line breaks, the shape of another wire, a field "
+    "that was refused) and was written anew; picture and words are the same",
     "transcoded": "the receiver does not take the format, or would stumble over the file; the picture was encoded anew",
     "shrunk": "the picture has fewer pixels or bytes than before, because a limit asks for it",
     "moved": "the picture stands outside of the tool result that it came in, because the receiver drops it there",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from pixlane import formats
 from pixlane.errors import PixlaneError
@@ -30,19 +32,37 @@ REASONS = {
     "tool_images": "this provider takes no images in tool results",
 }
 
+_WORDS = "words in its place"
+STEPS = {
+    "bytes": ("shrunk below the limit; a whole request: the largest images", _WORDS),
+    "pixels": ("shrunk to the limit; one that is too small: words in its place", _WORDS),
+    "count": ("the newest stay, the others give way to words", "fewer stay"),
+    "type": ("relabelled, spelled anew or encoded as another type; a URL: named in words", _WORDS),
+    "mismatch": ("relabelled; encoded anew where the label is right", _WORDS),
+    "undecodable": ("encoded anew where it can be drawn here, else words in its place; a URL: named in words", _WORDS),
+    "no_vision": ("words in place of every image; never sent again with pixels", ""),
+    "tool_images": ("words in place of the images of tool results, or of the message that is named", ""),
+}
+"""What is done about each kind, for `docs/errors.md`."""
+
 
 def attempt(history: History, item: Item, fault: ImageFault) -> None:
     """The one attempt at an inline image: it stays with fewer pixels or bytes, another type or label, or gives way."""
+    before = item.at.part
     detected = formats.detect(item.source, declared_type=item.at.mime).format
     item.vector, item.mime = is_vector(detected.engines), detected.mime if detected.image else ""
-    if fault.kind in ("bytes", "pixels"):
+    if fault.field is not None:
+        _drop_field(history, item, fault.field)
+    elif fault.kind in ("bytes", "pixels"):
         _shrink(history, item, fault)
-    elif item.at.mime != item.mime and item.mime in history.accept and _sound(history, item):
+    elif item.mime in history.accept and _sound(history, item) and _respelled(history, item) != before:
         item.data, item.rewritten = item.source, True
-        history.note("relabelled", item, f"declared as {item.at.mime}, the bytes are {item.mime}")
+        labelled = item.at.mime not in (None, item.mime)
+        told = f"declared as {item.at.mime}, the bytes are {item.mime}" if labelled else "the part was spelled anew"
+        history.note("relabelled" if labelled else "respelled", item, told)
     else:
         history.redraw(item, "transcoded", REASONS[fault.kind])
-    if item.shown and history.part(item) == item.at.part:  # an attempt that changed nothing is none
+    if item.shown and history.part(item) == before:  # an attempt that changed nothing is none
         item.data, item.rewritten = None, False
         history.changes = [change for change in history.changes if change.path != item.at.path]
 
@@ -133,6 +153,19 @@ def _side(history: History, item: Item, fault: ImageFault) -> int:
     longer = suspects.sides(item)[1] or FULL_SIDE_PX
     known = (fault.limit, history.profile.max_side_px)
     return next((side for side in known if side is not None and side < longer), max(1, longer // 2))
+
+
+def _drop_field(history: History, item: Item, name: str) -> None:
+    def without(record: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in record.items() if key != name}
+
+    part = {key: without(value) if isinstance(value, Mapping) else value for key, value in without(item.at.part).items()}
+    item.at, item.rewritten = replace(item.at, part=part), True
+    history.note("respelled", item, f"without `{name}`, which the provider refused")
+
+
+def _respelled(history: History, item: Item) -> Any:
+    return history.wire.with_image(item.at.part, item.mime, item.source)
 
 
 def _sound(history: History, item: Item) -> bool:

@@ -60,6 +60,7 @@ class Wording:
         many: the limit holds for every image of a request of many.
         at_least: the limit is the least that is taken.
         urls: about an image that is named by a URL.
+        field: the field of the image's part that was refused.
         in_success: stands in the body of a response with status 200.
     """
 
@@ -74,6 +75,7 @@ class Wording:
     many: bool = False
     at_least: bool = False
     urls: bool = False
+    field: str | None = None
     in_success: bool = False
 
 
@@ -89,7 +91,7 @@ class ImageFault:
         unit: "bytes", "px" or "images".
         basis: what bytes are counted: "raw", "base64", "data_url", "request"; None where that is not known.
         path: the place in the request as the provider names it; "" where it does not.
-        sure, many, at_least, urls: see `Wording`.
+        sure, many, at_least, urls, field: see `Wording`.
         source: where the wording was read.
     """
 
@@ -105,6 +107,7 @@ class ImageFault:
     many: bool = False
     at_least: bool = False
     urls: bool = False
+    field: str | None = None
     source: str = ""
 
     @property
@@ -207,6 +210,7 @@ def _made(wording: Wording, found: re.Match[str], text: str, path: str) -> Image
         wording.many,
         wording.at_least,
         wording.urls,
+        wording.field,
         wording.source,
     )
 

@@ -108,7 +108,7 @@ def _treat(history: History, fault: ImageFault, tried: Tried) -> Tried:
         return frozenset()
     found = suspects.find(history, fault, tried)
     had = {sha256 for sha256, kind in tried if found.evidence or kind == fault.kind}
-    untried = [item for item in found.items if item.source and item.sha256 not in had]
+    untried = [item for item in found.items if (item.source or fault.field is not None) and item.sha256 not in had]
     if fault.kind not in AT_ONCE and untried and not (fault.basis == "request" and had):
         if fault.basis == "request":
             cures.lighten(history, fault)

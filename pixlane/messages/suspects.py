@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pixlane import formats, probe
 from pixlane.messages import request_paths
@@ -95,23 +96,28 @@ def _measured(history: History, fault: ImageFault) -> list[Item]:
 
 
 def _at_fault(history: History, fault: ImageFault) -> list[Item]:
-    """Images whose bytes, or their label, show what the fault says."""
-    if fault.kind in ("type", "mismatch"):
-        return [item for item in history.shown if _mislabelled(item) or (fault.kind == "type" and _not_taken(history, item))]
-    if fault.kind == "undecodable":
-        return [item for item in history.shown if item.at.data is not None and not _whole(history, item)]
-    return []
+    """Images whose bytes, or their part, show what the fault says; where none does, what else is wrong with one."""
+    shown = history.shown
+    if fault.field is not None:
+        return [item for item in shown if has_field(item.at.part, fault.field)]
+    if fault.kind not in ("type", "mismatch", "undecodable"):
+        return []
+    odd = [item for item in shown if _oddly_put(history, item)]
+    broken = [item for item in shown if item.at.data is not None and not _whole(history, item)]
+    return (broken or odd) if fault.kind == "undecodable" else (odd or broken)
 
 
-def _mislabelled(item: Item) -> bool:
-    declared = item.at.mime
-    if declared is None or not item.source:
+def has_field(part: Any, name: str) -> bool:
+    """Whether a part has that field, or the record of the image in it."""
+    return isinstance(part, Mapping) and (name in part or any(isinstance(one, Mapping) and name in one for one in part.values()))
+
+
+def _oddly_put(history: History, item: Item) -> bool:
+    """Whether the type is not taken, or the part would be spelled otherwise: another label, another shape."""
+    if not item.source:
         return False
-    return declared != formats.detect(item.source, declared_type=declared).format.mime
-
-
-def _not_taken(history: History, item: Item) -> bool:
-    return bool(item.source) and formats.detect(item.source).format.mime not in history.accept
+    mime = formats.detect(item.source, declared_type=item.at.mime).format.mime
+    return mime not in history.accept or history.wire.with_image(item.at.part, mime, item.source) != item.at.part
 
 
 def _whole(history: History, item: Item) -> bool:

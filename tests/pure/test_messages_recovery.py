@@ -266,6 +266,27 @@ def test_an_error_that_may_mean_something_else_touches_only_what_can_be_seen_to_
     assert recovery.messages[0] == good[0]
 
 
+def test_a_field_that_was_refused_goes_and_the_picture_stays() -> None:
+    part = {"type": "image_url", "image_url": {"url": "https://example.com/a.png", "detail": "auto"}}
+    inline = wires.get("openai_chat").image_part("image/png", PNG)
+    inline["image_url"]["detail"] = "auto"
+    messages = [user(part, inline, wire="openai_chat")]
+    found = fault("invalid params, invalid image detail: auto (2013)", "minimax")
+    recovery = recovered(messages, found, "minimax", "openai_chat")
+    assert codes(recovery) == ["respelled", "respelled"]
+    assert "detail" not in str(recovery.messages)
+    assert shown(recovery.messages, "openai_chat") == [None, PNG]
+
+
+def test_a_part_of_chat_becomes_one_of_responses() -> None:
+    part = wires.get("openai_chat").image_part("image/png", PNG)
+    messages = [user(part, PNG, wire="openai_responses")]
+    found = fault("Invalid value: 'image_url'. Supported values are: 'input_text', 'input_image'.", "openai")
+    recovery = recovered(messages, found, "openai_responses", "openai_responses")
+    assert codes(recovery) == ["respelled"]
+    assert recovery.messages[0]["content"][1] == wires.get("openai_responses").image_part("image/png", PNG)
+
+
 # Elsewhere ---------------------------------------------------------------------------------------------------------------------
 
 

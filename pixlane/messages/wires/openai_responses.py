@@ -31,10 +31,13 @@ class OpenAIResponses(Wire):
 
     def with_image(self, part: Any, mime: str, data: bytes) -> Any:
         kept = {key: value for key, value in part.items() if key != "file_id"}
+        if part.get("type") == "image_url":
+            old = part["image_url"] if isinstance(part["image_url"], Mapping) else {}
+            kept |= {"type": "input_image", **{key: old[key] for key in ("detail",) if key in old}}
         return {**kept, "image_url": data_urls.build(mime, data)}
 
     def read(self, part: Mapping[str, Any]) -> Found | None:
-        if part.get("type") not in ("input_image", "computer_screenshot"):
+        if part.get("type") not in ("input_image", "computer_screenshot", "image_url"):  # the last is Chat's, and refused here
             return None
         image = part.get("image_url")
         url = image.get("url") if isinstance(image, Mapping) else image
