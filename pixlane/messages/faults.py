@@ -34,13 +34,18 @@ KINDS: dict[str, str] = {
 UNITS = {"bytes": "bytes", "pixels": "px", "count": "images"}
 
 REFUSED = frozenset({400, 404, 413, 415, 422})  # statuses with which a request is refused for what is in it
+FAILED = 500  # with which some servers answer what they should refuse: only wordings that say so
 NOT_THE_REQUEST = frozenset({401, 402, 403, 407, 408, 409, 425, 429})  # inside of a body; 5xx too
 OTHER_CAUSES = frozenset(
     {"rate_limit_error", "rate_limit_exceeded", "overloaded_error", "authentication_error", "permission_error", "billing_error"}
     | {"insufficient_quota", "resource_exhausted", "unavailable", "unauthenticated", "throttlingexception", "timeout_error"}
 )
 SHOWN_CHARS = 300  # of what was said, in a fault
-FAMILIES = {"gemini": ("gemini", "google", "vertex"), "minimax": ("minimax",)}  # of wordings that count only from their own
+FAMILIES = {
+    "gemini": ("gemini", "google", "vertex"),
+    "minimax": ("minimax",),
+    "ollama": ("ollama",),
+}  # of wordings that count only from their own
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,7 @@ class Wording:
         urls: about an image that is named by a URL.
         field: the field of the image's part that was refused.
         in_success: stands in the body of a response with status 200.
+        in_failure: comes with status 500 too.
     """
 
     provider: str
@@ -77,6 +83,7 @@ class Wording:
     urls: bool = False
     field: str | None = None
     in_success: bool = False
+    in_failure: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,14 +138,15 @@ def classify_error(status: int | None, body: Any, provider: str = "") -> ImageFa
     """The image fault that an error names; None where it names none.
 
     Only a provider's own sentence counts, from its first word on: neither a status alone (413 says nothing of images), nor what
-    the body repeats of the request. Rate limits, overload and failures of the server are never about images.
+    the body repeats of the request. Rate limits and overload are never about images, failures of the server only
+    where it is known to answer so.
 
     Args:
         status: of the response; None where there was none.
         body: text, bytes, parsed JSON, an SDK's `body`, or the exception itself.
         provider: who was asked. Gateways hand on the wordings of others, so all are looked for, its own first.
     """
-    if status is not None and status not in REFUSED and not 200 <= status < 300:
+    if status is not None and status not in REFUSED and status != FAILED and not 200 <= status < 300:
         return None
     said = read(body)
     if said.causes & OTHER_CAUSES or any(number in NOT_THE_REQUEST or number >= 500 for number in said.statuses):
@@ -164,10 +172,13 @@ def _fault(sentence: Sentence, status: int | None, provider: str) -> ImageFault 
     if request_paths.foreign(sentence.path):
         return None
     success = status is not None and 200 <= status < 300
+    failure = status == FAILED
     path, rest = request_paths.split(sentence.text)
     rows, kinds = _table()
     for wording, pattern in sorted(rows, key=lambda row: row[0].provider not in provider):
         if wording.own and not any(name in provider for name in FAMILIES[wording.provider]):
+            continue
+        if failure and not wording.in_failure:
             continue
         if success and not (sentence.as_error or (wording.in_success and pattern.fullmatch(rest))):
             continue
@@ -176,7 +187,7 @@ def _fault(sentence: Sentence, status: int | None, provider: str) -> ImageFault 
         if found is not None and not request_paths.elsewhere(named):
             return _made(wording, found, sentence.text, named)
     kind = kinds.get(sentence.code.lower()) or kinds.get(rest.lower())
-    if kind is None or (success and not sentence.as_error) or request_paths.elsewhere(path):
+    if kind is None or failure or (success and not sentence.as_error) or request_paths.elsewhere(path):
         return None
     return _coded(kind, sentence.code.lower(), sentence.text, path or request_paths.named(sentence.path))
 
