@@ -14,7 +14,7 @@
     pixlane:{<sha256>}:obs:<question>   JSON: what was seen, with the    agent, worker -> both
                                      question, observation_ttl_s
     pixlane:{<sha256>}:looking:<question>   mark: somebody is looking    agent, worker -> both
-                                     just now; until its deadline
+                                     just now; 3 s, renewed meanwhile
     pixlane:job:<key>                hash: the record of an open job     producer, worker, sweeper
     pixlane:open                     zset: job key by deadline, ms of    producer, worker, sweeper
                                      server TIME

@@ -102,7 +102,17 @@ class _Conversation:
     def _send(self, turns: tuple[Turn, ...]) -> Any:
         target, picture = self.target, self.picture
         system = wording.system(self.api.units, picture.width, picture.height, None if self.schema else reply.schema())
-        ask = Ask(target.route.provider, target.route.model, system, self.prompt, picture.mime, picture.data, self.schema, turns)
+        ask = Ask(
+            target.route.provider,
+            target.route.model,
+            system,
+            self.prompt,
+            picture.mime,
+            picture.data,
+            schema=self.schema,
+            turns=turns,
+            bounded=target.key is not None,
+        )
         url = self.api.url(target.base_url, target.route.model)
         try:
             answer = self.sender.post(url, self.api.headers(target.key), self.api.body(ask), target.key, self.deadline)

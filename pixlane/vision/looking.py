@@ -143,9 +143,9 @@ class Looker:
         reference = refer(data, path)
         kept.record(reference)
         try:
-            chosen = self._selector().choose(question.model)
+            chosen = self.selector().choose(question.model)
             try:
-                eye = self._eye(chosen)
+                eye = self.eye(chosen)
                 key = question.fingerprint(eye.route)
                 seen, reused, forgot = kept.once(
                     reference.sha256, key, lambda: self._see(eye, data, question, deadline), deadline
@@ -168,12 +168,12 @@ class Looker:
             reused=reused,
         )
 
-    def _selector(self) -> Selector:
+    def selector(self) -> Selector:
         from pixlane.messages.config import load_config
 
         return Selector(load_config(environ=self.environ) if self.config is None else self.config, self.environ)
 
-    def _eye(self, chosen: Chosen) -> Adapter:
+    def eye(self, chosen: Chosen) -> Adapter:
         if chosen.target is None:
             raise NotImplementedError("the eye that needs no model")
         return ModelEye(chosen.target, self.sender)

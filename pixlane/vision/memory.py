@@ -11,8 +11,8 @@ import threading
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Final, Protocol
@@ -34,6 +34,9 @@ MAX_KEPT_BYTES: Final = 256 * KIB
 
 LOOK_EVERY_S: Final = 0.1
 """Whoever waits for somebody else's look asks so often."""
+
+MARK_LIFE_S: Final = 3.0
+"""Somebody who looks says so again each third of this; whoever died while looking holds the others up for no longer, seconds."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +168,8 @@ class StoreMemory:
         if seen is not None:
             return seen, True, None
         try:
-            seen = look()
+            with self._alive(mark):
+                seen = look()
         except BaseException:
             self._give_up(mark, token)
             raise
@@ -186,13 +190,9 @@ class StoreMemory:
         """What is remembered by now, or None: it is this caller's turn to look."""
         life_s = self._settings.observation_ttl_s
         while True:
-            # The mark may be evicted, or outlive who set it: then two look, or one looks late, and no answer is wrong.
-            found, ours = self._server.run(
-                [
-                    ("GETEX", name, "EX", life_s),
-                    ("SET", mark, token, "NX", "PX", max(1, round(deadline.left_s * 1000))),
-                ]
-            )
+            # The mark may be evicted, or outlive who set it by a moment: then two look, or one waits, and no answer is wrong.
+            set_mark = ("SET", mark, token, "NX", "PX", round(MARK_LIFE_S * 1000))
+            found, ours = self._server.run([("GETEX", name, "EX", life_s), set_mark])
             if found is not None:
                 if ours:
                     self._give_up(mark, token)
@@ -211,6 +211,24 @@ class StoreMemory:
         except ServiceError as error:
             return Note("not_remembered", f"{error.message}; the observation is not remembered")
         return None
+
+    @contextmanager
+    def _alive(self, mark: str) -> Iterator[None]:
+        """Says all the while that somebody is looking."""
+        over = threading.Event()
+
+        def live() -> None:
+            while not over.wait(MARK_LIFE_S / 3):
+                with suppress(ServiceError):  # the mark ends, and others look too
+                    self._server.run([("PEXPIRE", mark, round(MARK_LIFE_S * 1000))])
+
+        thread = threading.Thread(target=live, name="pixlane-looking", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
 
     def _give_up(self, mark: str, token: str) -> None:
         from pixlane.store import scripts

@@ -10,6 +10,7 @@ import email.utils
 import json
 import logging
 import random
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ MAX_TRIES = 5
 FIRST_PAUSE_S = 0.5
 """The pause before the second try; each further one is twice as long, and up to half of it is left to chance."""
 CONNECT_S = 10.0
+LEAST_S = 0.01
 SHOWN_CHARS = 300
 
 log = logging.getLogger("pixlane.vision")
@@ -66,7 +68,7 @@ class Sender:
         sent = json.dumps(body, separators=(",", ":")).encode()
         for tries in range(1, self.max_tries + 1):
             try:
-                return Answer(_once(url, headers, sent, deadline), tries)
+                return Answer(_within(url, headers, sent, deadline), tries)
             except _Failed as failed:
                 unanswered = failed.told(key, tries)
                 if not failed.again:
@@ -95,12 +97,33 @@ class _Failed(Exception):
         return Unanswered(self.reason, message, status=self.status, tries=tries)
 
 
+def _within(url: str, headers: Mapping[str, str], body: bytes, deadline: Deadline) -> Any:
+    """The answer to one request, at the deadline at the latest."""
+    import httpx  # noqa: F401 - loading it is not a part of the wait
+
+    # A thread, as the timeouts of a socket bound neither the resolver nor a server that sends a byte a second.
+    outcome: list[Any] = []
+
+    def call() -> None:
+        try:
+            outcome.append(_once(url, headers, body, deadline))
+        except Exception as error:  # noqa: BLE001  raised again where it is waited for
+            outcome.append(error)
+
+    thread = threading.Thread(target=call, name="pixlane-asking", daemon=True)
+    thread.start()
+    thread.join(max(0.0, deadline.left_s))
+    if not outcome:
+        raise _Failed("deadline", f"no answer within {deadline.seconds:g} s")
+    if isinstance(outcome[0], Exception):
+        raise outcome[0]
+    return outcome[0]
+
+
 def _once(url: str, headers: Mapping[str, str], body: bytes, deadline: Deadline) -> Any:
     import httpx
 
-    left_s = deadline.left_s
-    if left_s <= 0:
-        raise _Failed("deadline", f"no answer within {deadline.seconds:g} s")
+    left_s = max(deadline.left_s, LEAST_S)
     try:
         # A proxy of the environment leads out, never to this machine.
         limits = httpx.Timeout(left_s, connect=min(left_s, CONNECT_S))

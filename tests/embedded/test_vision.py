@@ -17,6 +17,7 @@ from pixlane.errors import InvalidArgument, NotAnImage, VisionAdapterUnavailable
 from pixlane.settings import Settings
 from pixlane.store.keys import Keys
 from pixlane.vision.looking import Looker, Question
+from pixlane.vision.memory import MARK_LIFE_S, StoreMemory
 from pixlane.vision.observation import Observation
 from tests.embedded.conftest import Valkey, Worker, wait_until
 from tests.embedded.test_client import picture
@@ -172,3 +173,35 @@ def test_a_look_that_takes_longer_than_an_image_may_is_not_ended(
     with Client(valkey.url, settings=quick) as client:
         assert client.observe(PNG, "What?").result(LIMIT_S).summary == FINDINGS["summary"]
     assert len(provider.asked) == 1
+
+
+def test_who_died_while_looking_holds_the_next_one_up_for_a_moment_only(
+    valkey: Valkey, quick: Settings, provider: Provider
+) -> None:
+    here = Looker(replace(quick, redis_url=valkey.url), provider.config, provider.environ)
+    question = Question.of("What?", provider.model)
+    eye = here.eye(here.selector().choose(provider.model))
+    sha256 = here.look(PNG, question, None).reference.sha256
+    valkey.redis.delete(KEYS.observation(sha256, question.fingerprint(eye.route)))
+    valkey.redis.set(KEYS.looking(sha256, question.fingerprint(eye.route)), "a process that is gone", px=500)
+    assert not here.look(PNG, question, None, timeout_s=30).reused
+    assert len(provider.asked) == 2
+    assert valkey.redis.keys("*:looking:*") == []
+
+
+@pytest.mark.slow
+def test_a_look_that_goes_on_keeps_the_others_waiting(valkey: Valkey, quick: Settings, provider: Provider) -> None:
+    provider.script = [Said(GOOD.text, after_s=MARK_LIFE_S + 1)]
+    seen: list[Observation] = []
+
+    def look() -> None:
+        here = Looker(replace(quick, redis_url=valkey.url), provider.config, provider.environ, StoreMemory(quick, valkey.url))
+        seen.append(here.look(PNG, Question.of("What?", provider.model), None))
+
+    threads = [threading.Thread(target=look) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(provider.asked) == 1
+    assert sorted(each.reused for each in seen) == [False, True, True]

@@ -13,10 +13,10 @@ import pytest
 from pixlane import Client
 from pixlane.settings import Settings
 from pixlane.store.keys import Keys
-from tests.embedded.conftest import Valkey
+from tests.embedded.conftest import Valkey, wait_until
 from tests.embedded.test_client import picture
 from tests.fault.test_kill import Killer
-from tests.stubs.vision import Provider, Said, said
+from tests.stubs.vision import FINDINGS, GOOD, Provider, Said, said
 
 KEYS = Keys()
 LIMIT_S = 100.0
@@ -68,3 +68,21 @@ def test_a_hundred_observations_are_answered_once_each_while_workers_are_killed(
         assert valkey.redis.zcard(KEYS.open) == 0
         assert [name for name in valkey.redis.keys("*") if b":err:" in name] == []
         print(f"{killer.kills} kills, {sum(calls.values())} calls of the model for {OBSERVATIONS} observations")
+
+
+def test_a_worker_that_is_killed_while_the_model_speaks_costs_a_second_look_and_no_waiting_for_the_first(
+    start_worker: Any, valkey: Valkey, quick: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patient = {"vision_timeout_s": 300.0, "concurrency": 1}
+    with Provider("anthropic", [Said(GOOD.text, after_s=60.0), GOOD]) as provider:
+        (tmp_path / "agent.json").write_text(json.dumps({**provider.config, "vision": {"default": provider.model}}))
+        for name, value in provider.environ.items():
+            monkeypatch.setenv(name, value)
+        worker = start_worker(config=str(tmp_path / "agent.json"), **patient)
+        with Client(valkey.url, settings=quick) as client:
+            job = client.observe(picture(1), "What?")
+            wait_until(lambda: provider.asked, "the model is asked")
+            worker.kill()
+            start_worker(config=str(tmp_path / "agent.json"), **patient)
+            assert job.result(30.0).summary == FINDINGS["summary"]
+        assert len(provider.asked) == 2

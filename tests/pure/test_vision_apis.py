@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -303,3 +304,25 @@ def test_two_hundred_kilobytes_of_elements_are_read() -> None:
     assert len(many.text) > 200_000
     with Provider("gemini", [many]) as provider:
         assert len(look(provider).elements) == 1200
+
+
+def test_a_server_that_sends_a_byte_now_and_then_is_given_up_at_the_deadline() -> None:
+    over = threading.Event()
+
+    def trickle(_: Any) -> Reply:
+        return Reply(b" " for _ in range(30) if not over.wait(0.2))
+
+    with Provider("openai_chat", [trickle]) as provider, pytest.raises(VisionObservationFailed) as caught:
+        look(provider, timeout_s=1.0)
+    over.set()
+    assert caught.value.details["reason"] == "deadline"
+
+
+@pytest.mark.parametrize("wire", ["openai_chat", "ollama"])
+def test_a_server_of_ones_own_is_not_told_how_long_a_reply_may_be(wire: str) -> None:
+    with Provider(wire, [GOOD], key="") as own, Provider(wire, [GOOD]) as hosted:
+        look(own)
+        look(hosted)
+    told = [{"max_tokens", "options"} & set(provider.asked[0]) for provider in (own, hosted)]
+    assert told[0] == set()
+    assert told[1]

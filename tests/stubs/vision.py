@@ -78,9 +78,10 @@ class Provider:
     asked: list[Any] = field(default_factory=list)
     pictures: list[tuple[str | None, bytes]] = field(default_factory=list)
     takes_schema: bool = True
+    key: str = KEY
 
     def __post_init__(self) -> None:
-        self.name = self.name or NAMES[self.wire]
+        self.name = self.name or (NAMES[self.wire] if self.key else "own")
         self.server = Server(self._answer)
         self._lock = threading.Lock()
 
@@ -98,11 +99,12 @@ class Provider:
     @property
     def config(self) -> dict[str, Any]:
         """An agent's configuration that names this server for the provider."""
-        return {"providers": {self.name: {"base_url": self.base_url, "wire": self.wire, "api_key_env": "STUB_KEY"}}}
+        about = {"base_url": self.base_url, "wire": self.wire}
+        return {"providers": {self.name: {**about, "api_key_env": "STUB_KEY"} if self.key else about}}
 
     @property
     def environ(self) -> dict[str, str]:
-        return {"STUB_KEY": KEY}
+        return {"STUB_KEY": self.key} if self.key else {}
 
     @property
     def model(self) -> str:
@@ -112,7 +114,7 @@ class Provider:
         if request.method == "GET" or request.path == "/api/show":
             return Reply({}, 404)
         assert PATHS[self.wire].fullmatch(request.path), request.path
-        _check_headers(self.wire, request)
+        _check_headers(self.wire, request, self.key)
         body = request.json
         published.check(self.wire, body)
         picture = PICTURES[self.wire](body)
@@ -161,10 +163,10 @@ SCHEMA_WORD = {
 }
 
 
-def _check_headers(wire: str, request: Request) -> None:
+def _check_headers(wire: str, request: Request, key: str) -> None:
     assert request.headers["content-type"] == "application/json"
     name = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}.get(wire, "authorization")
-    assert request.headers.get(name, "").removeprefix("Bearer ") == KEY, f"{name} is {request.headers.get(name)!r}"
+    assert request.headers.get(name, "").removeprefix("Bearer ") == key, f"{name} is {request.headers.get(name)!r}"
     assert KEY not in request.path
     assert KEY not in str(request.query)
     if wire == "anthropic":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from pixlane.vision.apis.api import MAX_TOKENS, Api, Ask, Reply, joined, without
+from pixlane.vision.apis.api import Api, Ask, Reply, joined, without
 from pixlane.vision.credentials import Secret
 
 VERSION = "2023-06-01"
@@ -31,7 +31,7 @@ class Anthropic(Api):
                 {"role": "assistant", "content": turn.reply.strip() or "(no text)"},
                 {"role": "user", "content": turn.complaint},
             ]
-        body: dict[str, Any] = {"model": ask.model, "max_tokens": MAX_TOKENS, "system": ask.system, "messages": messages}
+        body: dict[str, Any] = {"model": ask.model, "max_tokens": self.max_tokens, "system": ask.system, "messages": messages}
         if ask.schema is not None:
             body["output_config"] = {"format": {"type": "json_schema", "schema": ask.schema}}
         return body

@@ -11,9 +11,6 @@ from pixlane.messages import wires
 from pixlane.messages.wires import Part
 from pixlane.vision.credentials import Secret
 
-MAX_TOKENS = 8192
-"""The longest reply that is asked for."""
-
 
 @dataclass(frozen=True)
 class Turn:
@@ -30,6 +27,7 @@ class Ask:
     Attributes:
         schema: of the reply, where the API is to enforce it; None: the instruction says it in words.
         turns: what was said since.
+        bounded: the length of the reply is bounded; not with a server of the user's own, whose whole context may be shorter.
     """
 
     provider: str
@@ -40,6 +38,7 @@ class Ask:
     data: bytes = field(repr=False)
     schema: dict[str, Any] | None = None
     turns: tuple[Turn, ...] = ()
+    bounded: bool = True
 
 
 @dataclass(frozen=True)
@@ -57,11 +56,13 @@ class Api(ABC):
     Attributes:
         wire: its name.
         units: in which its models give boxes.
+        max_tokens: the longest reply that is asked for, thoughts included.
         schema_words: what an error says when this server does not take a schema.
     """
 
     wire: ClassVar[str]
     units: ClassVar[Literal["pixels", "thousandths"]] = "pixels"
+    max_tokens: ClassVar[int] = 16_384
     schema_words: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod

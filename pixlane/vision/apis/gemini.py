@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 from urllib.parse import quote
 
-from pixlane.vision.apis.api import MAX_TOKENS, Api, Ask, Reply, joined
+from pixlane.vision.apis.api import Api, Ask, Reply, joined
 from pixlane.vision.credentials import Secret
 
 REFUSALS = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE")
@@ -32,7 +32,7 @@ class Gemini(Api):
                 {"role": "model", "parts": [{"text": turn.reply}]},
                 {"role": "user", "parts": [{"text": turn.complaint}]},
             ]
-        config: dict[str, Any] = {"maxOutputTokens": MAX_TOKENS}
+        config: dict[str, Any] = {"maxOutputTokens": self.max_tokens}
         if ask.schema is not None:
             config |= {"responseMimeType": "application/json", "responseSchema": lowered(ask.schema)}
         return {"systemInstruction": {"parts": [{"text": ask.system}]}, "contents": contents, "generationConfig": config}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from pixlane.vision.apis.api import MAX_TOKENS, Api, Ask, Reply, joined, without
+from pixlane.vision.apis.api import Api, Ask, Reply, joined, without
 
 
 class Ollama(Api):
@@ -21,8 +21,9 @@ class Ollama(Api):
         messages = [{"role": "system", "content": ask.system}, self.opening(ask)]
         for turn in ask.turns:
             messages += [{"role": "assistant", "content": turn.reply}, {"role": "user", "content": turn.complaint}]
-        options = {"num_predict": MAX_TOKENS}
-        body: dict[str, Any] = {"model": ask.model, "messages": messages, "stream": False, "options": options}
+        body: dict[str, Any] = {"model": ask.model, "messages": messages, "stream": False}
+        if ask.bounded:
+            body["options"] = {"num_predict": self.max_tokens}
         if ask.schema is not None:
             body["format"] = ask.schema
         return body

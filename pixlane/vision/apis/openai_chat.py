@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from pixlane.vision.apis.api import MAX_TOKENS, Api, Ask, Reply, joined
+from pixlane.vision.apis.api import Api, Ask, Reply, joined
 from pixlane.vision.findings import SCHEMA
 
 OWN_LIMIT = ("openai", "azure")
@@ -16,6 +16,7 @@ OWN_LIMIT = ("openai", "azure")
 
 class OpenAIChat(Api):
     wire: ClassVar[str] = "openai_chat"
+    max_tokens: ClassVar[int] = 8192  # many of the models behind it have no more
     schema_words: ClassVar[tuple[str, ...]] = ("response_format", "json_schema", "structured output")
 
     def url(self, base_url: str, model: str) -> str:
@@ -25,8 +26,9 @@ class OpenAIChat(Api):
         messages = [{"role": "system", "content": ask.system}, self.opening(ask)]
         for turn in ask.turns:
             messages += [{"role": "assistant", "content": turn.reply}, {"role": "user", "content": turn.complaint}]
-        limit = "max_completion_tokens" if ask.provider in OWN_LIMIT else "max_tokens"
-        body: dict[str, Any] = {"model": ask.model, "messages": messages, limit: MAX_TOKENS}
+        body: dict[str, Any] = {"model": ask.model, "messages": messages}
+        if ask.bounded:
+            body["max_completion_tokens" if ask.provider in OWN_LIMIT else "max_tokens"] = self.max_tokens
         if ask.schema is not None:
             named = {"name": SCHEMA.replace(".", "_"), "strict": True, "schema": ask.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": named}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from pixlane.messages.wires import Part
-from pixlane.vision.apis.api import MAX_TOKENS, Api, Ask, Reply, joined
+from pixlane.vision.apis.api import Api, Ask, Reply, joined
 from pixlane.vision.findings import SCHEMA
 
 
@@ -30,7 +30,7 @@ class OpenAIResponses(Api):
             "model": ask.model,
             "instructions": ask.system,
             "input": items,
-            "max_output_tokens": MAX_TOKENS,
+            "max_output_tokens": self.max_tokens,
             "store": False,
         }
         if ask.schema is not None:
