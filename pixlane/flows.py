@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pixlane import health, sources
+from pixlane import health, metrics, sources, tracing
 from pixlane.errors import (
     InvalidArgument,
     JobLost,
@@ -90,16 +90,18 @@ class Flows:
         self.settings = settings
         self.servers = servers
         self.keys = Keys(settings.key_prefix)
+        self.meter = metrics.of_client(settings)
+        self.tracer = tracing.of(settings)
 
     def fetch(self, sha256: str, fingerprint: str) -> Flow[Found | None]:
         """What the store holds; one round trip."""
         replies = yield Ask("cache", results.fetch(self.keys, check_sha256(sha256), fingerprint, self.settings))
-        return results.fetched(replies)
+        return self._counted(results.fetched(replies))
 
     def fetch_many(self, orders: Sequence[Order]) -> Flow[list[Found | None]]:
         """The same for several, in one round trip."""
         replies = yield Ask("cache", [command for order in orders for command in self._fetch(order)])
-        return [results.fetched(part) for part in _parts(replies, results.FETCH_REPLIES)]
+        return [self._counted(results.fetched(part)) for part in _parts(replies, results.FETCH_REPLIES)]
 
     def identify(self, given: Given, by_path: bool, max_bytes: int | None = None) -> Flow[Source]:
         limit = min(filter(None, (self.settings.max_source_bytes, max_bytes)))
@@ -114,15 +116,23 @@ class Flows:
     def submit(self, given: Given, recipe: Recipe, queue: str, by_path: bool) -> Flow[tuple[Order, Found | None]]:
         """The order, and what the store holds for it already; where that is nothing, the job is open and on its way."""
         check_queue(queue)
-        source = yield from self.identify(given, by_path)
-        order = make_order(given, source, recipe, queue)
+        began = time.monotonic()
+        with self.tracer.span("pixlane submit", "PRODUCER", queue=queue) as span:
+            source = yield from self.identify(given, by_path)
+            order = make_order(given, source, recipe, queue, self.tracer.here())
+            span.set(job=order.job.key)
+            found = yield from self._fetch_and_place(order, source)
+        self.meter.add("pixlane_stage_seconds", time.monotonic() - began, stage="submit")
+        return order, found and sources.told(given, found)
+
+    def _fetch_and_place(self, order: Order, source: Source) -> Flow[Found | None]:
         if self.servers.one_for_all and len(source.data or b"") <= SENT_UNASKED_BYTES:
             found = yield from self.fetch_or_place(order, source.data)
         else:
             found = yield from self.fetch(source.sha256, order.job.fingerprint)
             if found is None:
                 yield from self.place(order, source.data)
-        return order, found and sources.told(given, found)
+        return found
 
     def fetch_or_place(self, order: Order, data: bytes | None) -> Flow[Found | None]:
         """What the store holds, or else source, record and message into it: one round trip, for a small source on one server."""
@@ -130,7 +140,7 @@ class Flows:
         halves = envelope.halves(order.job, order.queue)
         submit = ledger.submit_unless_done(self.keys, order.job, order.queue, self.settings, halves, data)
         replies = yield Ask("ledger", [*self._fetch(order), submit])
-        return results.fetched(replies[: results.FETCH_REPLIES])
+        return self._counted(results.fetched(replies[: results.FETCH_REPLIES]))
 
     def place(self, order: Order, data: bytes | None) -> Flow[None]:
         """Source, record, message; in one step where one server takes all three."""
@@ -188,7 +198,8 @@ class Flows:
 
     def result(self, order: Order, timeout_s: float | None) -> Flow[Found]:
         """Waits for the end of a job. Raises ResultTimeout, or StoreUnavailable or StoreFull when that lasts."""
-        ends = None if timeout_s is None else time.monotonic() + timeout_s
+        began = time.monotonic()
+        ends = None if timeout_s is None else began + timeout_s
         yield Watch([order.job.key])
         interval, patience = FIRST_POLL_S, Patience()
         if time.monotonic() - order.placed_at < FRESH_S:
@@ -201,6 +212,7 @@ class Flows:
                 patience.bear(error)
                 found = None
             if found is not None:
+                self.meter.add("pixlane_stage_seconds", time.monotonic() - began, stage="result")
                 return self.told(order, found)  # type: ignore[no-any-return]
             left = None if ends is None else ends - time.monotonic()
             if left is not None and left <= 0:
@@ -222,6 +234,10 @@ class Flows:
             return ""
         return "" if alive else " as soon as a worker is there: none is alive (`pixlane worker` starts one)"
 
+    def _counted(self, found: Found | None) -> Found | None:
+        self.meter.add("pixlane_cache_total", hit="no" if found is None else "yes")
+        return found
+
     def _fetch(self, order: Order) -> list[Command]:
         return results.fetch(self.keys, order.job.sha256, order.job.fingerprint, self.settings)
 
@@ -241,6 +257,7 @@ class Flows:
                 f"the job left neither result nor record {MAX_RESUBMISSIONS} times", limit=MAX_RESUBMISSIONS, key=order.job.key
             )
         order.resubmissions += 1
+        self.meter.add("pixlane_evicted_before_fetched_total")
         try:
             source = yield from self.identify(order.given, order.by_path)
         except PixlaneError as error:  # the file is gone by now
@@ -251,8 +268,8 @@ class Flows:
         return None
 
 
-def make_order(given: Given, source: Source, recipe: Recipe, queue: str) -> Order:
-    return Order(given, source.data is None, Job.of(source.sha256, recipe, source.path), queue)
+def make_order(given: Given, source: Source, recipe: Recipe, queue: str, trace: str | None = None) -> Order:
+    return Order(given, source.data is None, Job.of(source.sha256, recipe, source.path, trace), queue)
 
 
 def check_queue(queue: str) -> None:

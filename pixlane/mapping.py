@@ -113,7 +113,7 @@ class Mapping:
             except PixlaneError as error:
                 yield Give((given, error))
                 continue
-            group.append(_Entry(given, make_order(given, source, self.recipe, self.queue), source))
+            group.append(_Entry(given, make_order(given, source, self.recipe, self.queue, self.flows.tracer.here()), source))
             byte_count += len(source.data or b"")
         while group:
             try:

@@ -69,6 +69,15 @@ class Settings:
     resend_after_s: float = _knob(30.0, "a job that nobody claimed may be sent again after this, seconds", low=0.5)
     max_tasks_per_child: int = _knob(500, "a worker process is replaced after this many tasks", low=1)
 
+    # What can be seen of it
+    metrics_port: int = _knob(0, "a worker serves its metrics for Prometheus on this port; 0: not at all", low=0, high=65_535)
+    metrics_host: str = _knob("127.0.0.1", "address on which a worker serves its metrics")
+    client_metrics: bool = _knob(
+        False, "a client counts into the default registry of prometheus_client, which its program serves"
+    )
+    log_format: str = _knob("text", "form of a worker's log: text, or json for one object a line")
+    traces: bool = _knob(False, "spans for OpenTelemetry; needs the extra otel, whose OTEL_* variables say where they go")
+
     # How long things live
     result_ttl_s: int = _knob(7 * 86_400, "a result lives this long after it was last read, seconds", low=1)
     source_ttl_s: int = _knob(3_600, "a source lives this long after its last job ended, seconds", low=1)

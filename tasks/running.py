@@ -35,6 +35,7 @@ from pixlane.store.keys import Keys
 from pixlane.store.ledger import OBSERVE, Claim, Job, Message
 from pixlane.store.servers import Servers
 from tasks.alarm import alarm
+from tasks.watching import Seen, Watching
 
 if TYPE_CHECKING:
     from tasks.observing import Observer
@@ -56,6 +57,7 @@ class Line:
     ends: float = field(default_factory=lambda: time.monotonic() + CHUNK_LIMIT_S)
     turn: int = 0
     claim: Claim | None = None
+    seen: Seen = field(default_factory=Seen)
 
     @property
     def rest(self) -> Sequence[Message]:
@@ -73,7 +75,8 @@ class Runner:
         worker: name of the worker that this process belongs to, in the list of those that are alive.
     """
 
-    def __init__(self, servers: Servers, settings: Settings, worker: str) -> None:
+    def __init__(self, servers: Servers, settings: Settings, worker: str, watching: Watching | None = None) -> None:
+        self.watching = watching or Watching()
         self.servers = servers
         self.settings = settings
         self.keys = Keys(settings.key_prefix)
@@ -91,10 +94,12 @@ class Runner:
             claim = line.claim or ledger.claimed(self._ask(self._ledger, [self._claim(line, message, line.rest)])[0])
             line.claim = None
             began = time.monotonic()
-            outcome = self._run(message.job, claim, line)
+            with self.watching.run(message, claim.status) as line.seen:
+                outcome = line.seen.outcome = self._run(message.job, claim, line)
             took_ms = (time.monotonic() - began) * 1000
             if claim.status == "ok":
-                log.info("%s: %s after %.0f ms, start %d", message.job.key, outcome, took_ms, claim.starts)
+                said = {"job": message.job.key, "queue": message.queue, "outcome": outcome, "code": line.seen.code}
+                log.info("%s: %s after %.0f ms, start %d", message.job.key, outcome, took_ms, claim.starts, extra=said)
             if line.rest and line.claim is None and not line.goes_on:
                 self._ask(self._ledger, [ledger.release(self.keys, late.job.key, "") for late in line.rest])
                 log.info("%d images of a chunk handed back after %g s", len(line.rest), CHUNK_LIMIT_S)
@@ -119,17 +124,18 @@ class Runner:
         except ServiceError:
             raise
         except PixlaneError as error:
-            return self._fail(job, line.token, error)
+            return self._fail(job, line, error)
         except MemoryError:
             limit = self.settings.max_child_bytes
-            return self._fail(job, line.token, OutOfMemory(f"the image needs more than {limit:,} bytes", limit=limit))
+            return self._fail(job, line, OutOfMemory(f"the image needs more than {limit:,} bytes", limit=limit))
         except Exception as error:
             log.exception("%s: a fault in the pipeline", job.key)
-            return self._fail(job, line.token, Crashed(f"a fault of the pipeline: {type(error).__name__}: {error}"))
+            return self._fail(job, line, Crashed(f"a fault of the pipeline: {type(error).__name__}: {error}"))
         if job.kind == OBSERVE:
             self._end(job, [], answer=answer)
         else:
-            self._end(job, results.put(self.keys, job.sha256, job.fingerprint, rendition, self.settings), line=line)
+            with self.watching.stage("store"):
+                self._end(job, results.put(self.keys, job.sha256, job.fingerprint, rendition, self.settings), line=line)
         return "ok"
 
     def _claim(self, line: Line, message: Message, others: Sequence[Message] = ()) -> Command:
@@ -157,6 +163,7 @@ class Runner:
             fate, crashes = ledger.crashed(reply)
             if fate in ("retry", "verdict"):
                 log.warning("%s: its process died (%s), %d of %d", message.job.key, reason, crashes, ledger.MAX_CRASHES)
+                self.watching.died(message, fate)
             if fate == "verdict":
                 self.put_aside(message.job, Claim("spent", 0, crashes), reason)
 
@@ -166,7 +173,11 @@ class Runner:
         from pixlane.imaging import normalize
 
         recipe = Recipe.from_dict(job.recipe)
-        rendition = normalize(self._read(job, stored), recipe, limits=self._limits)
+        with self.watching.stage("read"):
+            data = self._read(job, stored)
+        with self.watching.stage("make"):
+            rendition = normalize(data, recipe, limits=self._limits)
+        self.watching.made(len(data), rendition)
         return rendition if rendition.recipe == job.fingerprint else replace(rendition, recipe=job.fingerprint)
 
     def _read(self, job: Job, stored: bytes | None) -> bytes:
@@ -187,8 +198,9 @@ class Runner:
             raise SourceChanged("the stored source is not what the job names", limit=job.sha256, actual=actual)
         return stored
 
-    def _fail(self, job: Job, token: str, error: PixlaneError) -> str:
+    def _fail(self, job: Job, line: Line, error: PixlaneError) -> str:
         """Ends the job with its error, or lets it run again where that may help."""
+        token, line.seen.code = line.token, error.code
         if isinstance(error, InvalidRecipe) and job.pipeline != PIPELINE_VERSION:
             # A newer client knows a field that this version does not: for a worker that does.
             self._ask(self._ledger, [ledger.release(self.keys, job.key, token, ledger.HAND_BACK_DELAY_S)])

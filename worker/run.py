@@ -12,6 +12,7 @@ from typing import Any
 from celery import signals
 
 import tasks
+from pixlane import logs, tracing
 from pixlane.errors import InvalidArgument
 from pixlane.machine import cores
 from pixlane.queue import make_app
@@ -19,8 +20,10 @@ from pixlane.settings import Settings
 from pixlane.store.ledger import QUEUES
 from pixlane.store.servers import Servers
 from tasks.running import Runner
+from tasks.watching import Watching
 from worker.crashes import Crashes
 from worker.limits import limit_child, prepare_environment
+from worker.metrics import Gathering
 from worker.sweeper import Sweeper, name_of_this_process
 
 
@@ -29,6 +32,7 @@ def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> in
     for queue in queues:
         if queue not in QUEUES:
             raise InvalidArgument(f"queues must be among {', '.join(QUEUES)}, got {queue!r}", actual=queue)
+    logs.set_up(settings.log_format, loglevel)
     prepare_environment()
     # Celery's two lines a task, and those of libvips, cost more than they say; ours has the key of the job.
     for chatty in ("celery.worker.strategy", "celery.app.trace", "pyvips"):
@@ -36,16 +40,34 @@ def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> in
     servers = Servers.of(settings)
     name = name_of_this_process()
     app = make_app(servers, settings)
-    tasks.register(app, Runner(servers, settings, name))
-    sweeper = Sweeper(name, queues, servers, settings)
+    gathering = Gathering(servers, settings)
+    tasks.register(app, Runner(servers, settings, name, Watching(gathering.of_child(), tracing.of(settings))))
+    sweeper = Sweeper(name, queues, servers, settings, gathering)
     crashes = Crashes(sweeper.report)
 
     def started(**_: Any) -> None:
         sweeper.start()
+        gathering.start()
+
+    def started_child(**_: Any) -> None:
+        limit_child(settings)
+        if settings.traces:
+            traced.append(tracing.provide("pixlane-worker"))
+
+    def ends_child(**_: Any) -> None:
+        for provider in traced:
+            provider.shutdown()
+
+    def set_up_logs(**_: Any) -> None:
+        """Done already; a listener keeps Celery from doing it its own way."""
+
+    traced: list[Any] = []
 
     # The children exist by now: no thread of ours runs while the first of them are forked.
     signals.worker_ready.connect(started)
-    signals.worker_process_init.connect(lambda **_: limit_child(settings), weak=False)
+    signals.worker_process_init.connect(started_child)
+    signals.worker_process_shutdown.connect(ends_child)
+    signals.setup_logging.connect(set_up_logs)
     signals.task_failure.connect(crashes.witness)
 
     worker = app.Worker(
@@ -63,4 +85,5 @@ def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> in
         worker.start()
     finally:
         sweeper.stop()
+        gathering.stop()
     return worker.exitcode or 0

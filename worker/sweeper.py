@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pixlane.errors import ServiceError
+from pixlane.metrics import SILENT, Meter
 from pixlane.publisher import Publisher
 from pixlane.settings import Settings
 from pixlane.store import ledger
@@ -23,6 +24,7 @@ from pixlane.store.keys import Keys
 from pixlane.store.ledger import Message
 from pixlane.store.servers import Servers
 from tasks.running import Runner
+from tasks.watching import Watching
 
 STOP_LIMIT_S: Final = 5.0
 
@@ -39,14 +41,15 @@ class Sweeper:
         queues: that it serves, the first served first.
     """
 
-    def __init__(self, name: str, queues: Sequence[str], servers: Servers, settings: Settings) -> None:
+    def __init__(self, name: str, queues: Sequence[str], servers: Servers, settings: Settings, meter: Meter = SILENT) -> None:
+        self._meter = meter
         self._name = name
         self._queues = queues
         self._settings = settings
         self._keys = Keys(settings.key_prefix)
         self._ledger = Server(servers.ledger, settings.store_timeout_s)
         self._publisher = Publisher(servers, settings)
-        self._runner = Runner(servers, settings, name)
+        self._runner = Runner(servers, settings, name, Watching(meter))
         self._deaths: queue.SimpleQueue[Death] = queue.SimpleQueue()
         self._bell = threading.Event()
         self._ending = False
@@ -65,6 +68,7 @@ class Sweeper:
 
     def report(self, messages: Sequence[Message], token: str, reason: str) -> None:
         """Takes note of a death; does not wait for the store."""
+        self._meter.add("pixlane_child_deaths_total")
         self._deaths.put((messages, token, reason))
         self._bell.set()
 
@@ -121,8 +125,9 @@ class Sweeper:
             # Taken from the ledger but not sent: due again, or else nobody looks at them until their new deadline.
             self._ledger.run([ledger.release(self._keys, message.job.key, "") for message in messages])
             raise
+        self._meter.add("pixlane_swept_total", len(messages))
         for message in messages:
-            log.info("%s: sent again", message.job.key)
+            log.info("%s: sent again", message.job.key, extra={"job": message.job.key, "queue": message.queue})
 
     def _leave(self) -> None:
         try:

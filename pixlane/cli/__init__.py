@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "worker": "Run a worker against the Redis that is named.",
     "doctor": "Check versions, codecs, fonts, broker, store and folders, and say what to do.",
     "health": "Say whether the service answers.",
+    "stats": "Show what waits, who works and what came of it; live on a terminal.",
     "purge": "Delete what the store holds of one image, or of all.",
 }
 

@@ -22,6 +22,9 @@
                                      claimed from and how far
     pixlane:workers                  zset: worker name by when it was    worker -> health, sweeper
                                      last alive, ms of server TIME
+    pixlane:totals                   hash: runs by outcome since the      worker -> stats
+                                     beginning; what the last seconds
+                                     of a killed worker counted is lost
     pixlane:outcome:<key>            JSON error of a job that ended      worker -> client
                                      with one that is not remembered,
                                      or the answer of an observation;
@@ -104,6 +107,10 @@ class Keys:
     @property
     def workers(self) -> str:
         return f"{self.prefix}:workers"
+
+    @property
+    def totals(self) -> str:
+        return f"{self.prefix}:totals"
 
     @property
     def broker(self) -> str:

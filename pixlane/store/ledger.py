@@ -17,7 +17,7 @@ from typing import Any
 from pixlane.errors import PixlaneError
 from pixlane.recipe import PIPELINE_VERSION, Recipe
 from pixlane.settings import Settings
-from pixlane.store import scripts
+from pixlane.store import forms, scripts
 from pixlane.store.connect import Command
 from pixlane.store.keys import Keys, job_key
 from pixlane.store.results import to_json
@@ -69,10 +69,12 @@ class Job:
     pipeline: str
     source: str | None = None
     kind: str = NORMALIZE
+    trace: str | None = field(default=None, compare=False)
+    """Where the trace of whoever asked goes on: a W3C traceparent."""
 
     @classmethod
-    def of(cls, sha256: str, recipe: Recipe, source: str | None = None) -> Job:
-        return cls(sha256, recipe.fingerprint, _fields_of(recipe), PIPELINE_VERSION, source)
+    def of(cls, sha256: str, recipe: Recipe, source: str | None = None, trace: str | None = None) -> Job:
+        return cls(sha256, recipe.fingerprint, _fields_of(recipe), PIPELINE_VERSION, source, trace=trace)
 
     @property
     def key(self) -> str:
@@ -83,12 +85,10 @@ class Job:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Job:
-        """The job; fields that only a newer version knows are left out. Raises ValueError when one is missing."""
-        try:
-            known = {name: record[name] for name in ("sha256", "fingerprint", "recipe", "pipeline")}
-            return cls(**known, source=record.get("source"), kind=record.get("kind", NORMALIZE))
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"no record of a job: {error!r}") from error
+        """The job; what only a newer pipeline knows is left out. Raises ValueError for any other field, or one of wrong form."""
+        forms.check(record, forms.JOB)
+        known = {name: record[name] for name in ("sha256", "fingerprint", "recipe", "pipeline")}
+        return cls(**known, **{name: record[name] for name in ("source", "kind", "trace") if name in record})
 
 
 @lru_cache(maxsize=64)
@@ -110,6 +110,8 @@ class Message:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Message:
+        """The message. Raises ValueError as `Job.from_dict`."""
+        forms.check(record, forms.ENVELOPE)
         return cls(Job.from_dict(record), record["queue"], record["sent_at"])
 
 
