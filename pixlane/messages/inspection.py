@@ -101,9 +101,8 @@ def over(profile: Profile, byte_count: int, mime: str, size: tuple[int, int]) ->
     """The limit for a single image that it passes, with both values; "" where it passes none."""
     longer, shorter = max(size), min(size)
     base64_chars = 4 * -(-byte_count // 3)
-    counted = {"raw": byte_count, "data_url": base64_chars + len(f"data:{mime};base64,")}.get(
-        profile.bytes_basis or "", base64_chars
-    )
+    counts = {"raw": byte_count, "data_url": data_url_length(mime, byte_count)}
+    counted = counts.get(profile.bytes_basis or "", base64_chars)
     rows = (
         ("bytes", profile.max_image_bytes, counted),
         ("px on a side", profile.max_side_px, longer),

@@ -131,7 +131,7 @@ def full_size(data: bytes, accept: tuple[str, ...] = OUTPUT_TYPES) -> Recipe:
 
 def is_untouched(rendition: Rendition) -> bool:
     """Whether the pixels are those of the source: then its bytes may go as they are."""
-    return bool(rendition.attempts) and rendition.attempts[-1].encoder == "untouched"
+    return any(attempt.chosen and attempt.encoder == "untouched" for attempt in rendition.attempts)
 
 
 def sha256_of(data: bytes) -> str:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
 
-from pixlane import Recipe
+from pixlane import Recipe, normalize
 from pixlane.errors import InvalidArgument
 from pixlane.messages import Attached, Memory, Sentences, build_parts, wires
+from pixlane.messages.pictures import is_untouched
 from pixlane.messages.wires import data_urls
+from pixlane.rendition import Attempt
 from tests.pure import make
+from tests.pure.conftest import Limit
 
 PNG = make.flat(make.RED, (40, 30))
 JPEG = make.array(make.smooth(64, 48), "JPEG")
@@ -235,13 +238,18 @@ def test_an_unknown_wire_is_an_error() -> None:
         build_parts("look", wire="fax")
 
 
-def test_what_is_known_is_not_decoded_again(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_known_is_not_decoded_again(put: Put, limit: Limit) -> None:
     memory = Memory()
     path = put("a.png", PNG)
     first = build_parts("look", [path], memory=memory)
-
-    def decode(*_: Any) -> None:
-        raise AssertionError("decoded again")
-
-    monkeypatch.setattr("pixlane.imaging.normalize", decode)
+    limit(max_pixels=1)  # from here on every decode is refused
     assert build_parts("look", [path], memory=memory) == first
+    assert build_parts("look", [path]).skipped[0].code == "too_many_pixels"
+
+
+def test_the_rung_that_was_chosen_tells_whether_pixels_are_untouched_not_the_last_that_was_tried() -> None:
+    kept, tried = Attempt(40, 30, "untouched", None, 98, chosen=True), Attempt(40, 30, "png", None, 120)
+    drawn = normalize(PNG)
+    assert is_untouched(replace(drawn, attempts=(kept, tried)))
+    assert not is_untouched(replace(drawn, attempts=(replace(kept, chosen=False), replace(tried, chosen=True))))
+    assert not is_untouched(replace(drawn, attempts=()))

@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace as altered
+from socket import socket
 
 import pytest
 from PIL import Image
 
-from pixlane import profiles
+from pixlane import Client, profiles
 from pixlane.messages import Memory, repair
 from pixlane.messages.sentences import DEFAULT
 from tests.pure import make
+from tests.pure.conftest import Limit
 from tests.pure.histories import (
     BMP,
     BROKEN,
@@ -167,30 +169,23 @@ def test_the_handle_of_an_image_that_is_gone_says_so_and_still_names_the_file() 
 # Memory -------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_second_turn_decodes_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pixlane.imaging import proof
-
+def test_a_second_turn_decodes_nothing_again(limit: Limit) -> None:
     memory = Memory()
     messages = [user(PNG), user(BMP), user(BROKEN)]
     first = repair(messages, "anthropic", "anthropic", memory=memory)
-    decoded: list[bytes] = []
-    monkeypatch.setattr(proof, "prove", lambda data: decoded.append(data))
+    limit(max_source_bytes=1)  # from here on every decode is refused
     assert repair(messages, "anthropic", "anthropic", memory=memory) == first
-    assert decoded == []
+    assert repair(messages, "anthropic", "anthropic") != first
 
 
-def test_what_may_go_better_the_next_time_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pixlane.errors import DeadlineExceeded
-    from pixlane.imaging import proof
-
-    def slow(data: bytes) -> None:
-        raise DeadlineExceeded("the image took longer than allowed")
-
+def test_what_may_go_better_the_next_time_is_not_remembered() -> None:
     memory = Memory()
-    with monkeypatch.context() as busy:
-        busy.setattr(proof, "prove", slow)
-        assert codes(repair([user(PNG)], "anthropic", "anthropic", memory=memory)) == ["omitted"]
-    assert repair([user(PNG)], "anthropic", "anthropic", memory=memory).changes == ()
+    with socket() as bound:  # and nobody listens
+        bound.bind(("127.0.0.1", 0))
+        with Client(f"redis://127.0.0.1:{bound.getsockname()[1]}") as client:
+            away = repair([user(BMP)], "anthropic", "anthropic", client=client, memory=memory)
+    assert codes(away) == ["omitted"]
+    assert codes(repair([user(BMP)], "anthropic", "anthropic", memory=memory)) == ["transcoded"]
 
 
 def test_the_memory_stays_within_its_bounds() -> None:

@@ -7,7 +7,7 @@ import json
 import stat
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +18,10 @@ from pixlane.messages import CallBudget, MediaFolder, Memory, ToolResult, from_c
 from pixlane.messages.sentences import DEFAULT, Sentences
 from pixlane.messages.tool_results import RESULT_CODES
 from tests.pure import make
+from tests.pure.tools import CLOSED, HTML, OPEN, SCREEN, Verdict, codes
 
-SCREEN = make.array(make.smooth(1920, 1080))
 SMALL = make.flat(make.RED)
-HTML = b"<html><body>Not found</body></html>"
 MEMORY = Memory()
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A gate as `native_tool_images` gives it."""
-
-    open: bool
-    reason: str
-
-
-OPEN = Verdict(True, "the model sees and the route carries it")
-CLOSED = Verdict(False, "deepseek-v4-flash: nothing attests that it can see")
 
 
 @pytest.fixture
@@ -43,10 +30,6 @@ def capture(tmp_path: Path) -> Callable[..., ToolResult]:
         return from_capture(data, gate, **{"media": MediaFolder(tmp_path / "media"), "memory": MEMORY, **options})
 
     return take
-
-
-def codes(result: ToolResult) -> list[str]:
-    return [note.code for note in result.notes]
 
 
 def describe(data: bytes) -> str:
@@ -265,5 +248,5 @@ def test_the_record_is_json_without_pixels(capture: Callable[..., ToolResult]) -
 
 
 def test_every_code_of_a_result_is_reached_by_a_test() -> None:
-    here = Path(__file__).read_text() + Path(__file__).with_name("test_messages_mcp.py").read_text()
+    here = "".join(page.read_text() for page in Path(__file__).parent.glob("test_messages_*.py"))
     assert [code for code in RESULT_CODES if f'"{code}"' not in here] == []
