@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +31,7 @@ class Valkey:
 
     folder: Path
     process: subprocess.Popen[bytes] | None = None
+    options: Sequence[str] = ()
 
     @property
     def url(self) -> str:
@@ -42,7 +43,7 @@ class Valkey:
 
     def start(self) -> None:
         command = [_valkey_binary(), "--port", "0", "--unixsocket", str(self.folder / "s"), "--dir", str(self.folder)]
-        command += ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec"]
+        command += ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec", *self.options]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
         wait_until(self._answers, "the server answers")
 
@@ -125,36 +126,50 @@ def quick() -> Settings:
 def start_worker(valkey: Valkey, quick: Settings, tmp_path: Path) -> Iterator[Callable[..., Worker]]:
     """Starts `python -m worker` in a folder that holds somebody else's `tasks.py` and `worker.py`."""
     started: list[Worker] = []
-    foreign = tmp_path / "foreign"
-    foreign.mkdir()
-    for name in ("tasks", "worker", "celeryconfig", "queue"):
-        (foreign / f"{name}.py").write_text("raise SystemExit('the module of somebody else was imported')\n")
 
     def start(*arguments: str, wait: bool = True, **changes: Any) -> Worker:
         values = replace(quick, redis_url=valkey.url, **changes)
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PIXLANE_")}
-        environment |= {environment_name(name): str(value) for name, value in vars(values).items() if value != ""}
-        log = tmp_path / f"worker-{len(started)}.log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "worker", *arguments],
-                cwd=foreign,
-                env=environment,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        worker = Worker(process, log)
+        worker = launch(values, tmp_path / f"worker-{len(started)}.log", foreign_folder(tmp_path), *arguments)
         started.append(worker)
         if wait:
-            name = str(process.pid).encode()
-            ready = lambda: any(name in member for member in valkey.redis.zrange("pixlane:workers", 0, -1))  # noqa: E731
-            try:
-                wait_until(lambda: ready() or process.poll() is not None, "the worker is up")
-            finally:
-                assert process.poll() is None, log.read_text()
+            wait_until_up(worker, valkey)
         return worker
 
     yield start
     for worker in started:
         worker.end()
+
+
+def foreign_folder(parent: Path) -> Path:
+    """A folder that holds somebody else's modules of the same names as ours."""
+    foreign = parent / "foreign"
+    foreign.mkdir(exist_ok=True)
+    for name in ("tasks", "worker", "celeryconfig", "queue"):
+        (foreign / f"{name}.py").write_text("raise SystemExit('the module of somebody else was imported')\n")
+    return foreign
+
+
+def launch(values: Settings, log: Path, cwd: Path, *arguments: str, **environment: str) -> Worker:
+    """A worker process with these settings and no others; what it says goes to the file."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PIXLANE_")}
+    knobs = {environment_name(name): str(value) for name, value in vars(values).items() if value != ""}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "worker", *arguments],
+            cwd=cwd,
+            env=inherited | knobs | environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    return Worker(process, log)
+
+
+def wait_until_up(worker: Worker, valkey: Valkey) -> None:
+    """Returns when the worker is in the list of those that are alive; fails with what it said when it ended instead."""
+    name = str(worker.process.pid).encode()
+    ready = lambda: any(name in member for member in valkey.redis.zrange("pixlane:workers", 0, -1))  # noqa: E731
+    try:
+        wait_until(lambda: ready() or worker.process.poll() is not None, "the worker is up")
+    finally:
+        assert worker.process.poll() is None, worker.log.read_text()
