@@ -31,6 +31,7 @@ def set_up(form: str, level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
+    logging.captureWarnings(True)
 
 
 @contextmanager
