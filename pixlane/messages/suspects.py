@@ -12,6 +12,8 @@ from pixlane.messages.faults import ImageFault
 from pixlane.messages.history import History, Item
 from pixlane.rendition import data_url_length
 
+LIKELY_SHARE = 0.5  # of the largest: what is that large may be meant as well
+
 Tried = frozenset[tuple[str, str]]
 """(SHA-256 of what is sent, kind of fault) of every image that has had its one attempt."""
 
@@ -40,7 +42,7 @@ def find(history: History, fault: ImageFault, tried: Tried) -> Suspects:
             return Suspects(items, True)
     if not fault.sure:
         return Suspects([], False)
-    return Suspects([item for item in shown if (item.sha256, fault.kind) in tried] or newest(history), False)
+    return Suspects([item for item in shown if (item.sha256, fault.kind) in tried] or _likely(newest(history), fault), False)
 
 
 def newest(history: History) -> list[Item]:
@@ -55,6 +57,15 @@ def newest(history: History) -> list[Item]:
         if isinstance(message, Mapping) and history.wire.role(message) == "assistant":
             turns.append([])
     return next((turn for turn in reversed(turns) if turn), [])
+
+
+def _likely(items: list[Item], fault: ImageFault) -> list[Item]:
+    """Of images that are refused for their size, but over no limit that is known, the largest."""
+    measure = {"bytes": lambda item: len(item.source), "pixels": lambda item: sides(item)[1]}.get(fault.kind)
+    if measure is None or fault.at_least:
+        return items
+    most = max((measure(item) for item in items), default=0)
+    return [item for item in items if measure(item) >= most * LIKELY_SHARE]
 
 
 def _named(history: History, fault: ImageFault) -> list[Item]:

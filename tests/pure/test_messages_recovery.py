@@ -107,6 +107,14 @@ def test_where_no_limit_is_named_the_profile_says_which_are_too_large() -> None:
     assert [change.path[0] for change in recovery.changes] == [0]
 
 
+def test_where_no_limit_is_known_the_largest_of_the_newest_turn_is_meant() -> None:
+    messages = [user(WIDE), ASSISTANT, user(PNG, PHOTO, JPEG)]
+    first = recovered(messages, fault("image too large", ""))
+    assert [change.path for change in first.changes] == [(2, "content", 2)]
+    second = recovered(first.messages, fault("image too large", ""), after=first)
+    assert [(change.code, change.path) for change in second.changes] == [("omitted", (2, "content", 2))]
+
+
 def test_quality_goes_before_pixels_and_pixels_by_halves_to_a_floor() -> None:
     noise = make.array(make.noise(640, 520), "PNG")
     sizes = set()

@@ -73,6 +73,7 @@ def test_5_one_image_that_cannot_be_made_to_fit_leaves_the_others_their_cure() -
     assert Image.open(io.BytesIO(data or b"")).size == (100, 100)
 
 
+@pytest.mark.slow
 def test_5_many_images_that_fit_one_by_one_are_made_to_fit_together() -> None:
     photos = [make.array(make.noise(300, 200, seed=seed), "JPEG", quality=95) for seed in range(30)]
     tight = profiles.Profile("tight", "2026", max_request_bytes=2_000_000, accept=("image/jpeg",))
