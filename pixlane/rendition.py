@@ -16,6 +16,7 @@ NOTE_CODES: dict[str, str] = {
     "target_missed": "no candidate met every limit; this is the smallest",
     "declared_type_wrong": "the declared type or the file name contradicts the bytes",
     "resized": "the picture has fewer pixels than the source",
+    "turned_upright": "the picture is stored turned or mirrored and is shown as its orientation says",
     "beyond_reading": "the picture is so much smaller than the source that text of common size cannot be read",
     "palette_reduced": "the colours were reduced to the 256 that suit best",
     "frames_dropped": "the source has more frames, pages or pictures than the one that is shown",

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import re
 
-_ROOT = re.compile(
-    r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE(?:[^\[<>]|\"[^\"]*\"|'[^']*')*(?:\[(?:[^\]\"'<]|\"[^\"]*\"|'[^']*'|<!--.*?-->|<[^>]*>)*\]\s*)?>)*",
-    re.DOTALL | re.IGNORECASE,
-)
 _ROOT = re.compile(r"<(?:[A-Za-z_][\w.-]*:)?([A-Za-z!][\w.-]*)")
 _SPACE = re.compile(r"\s*")
 _MARK = re.compile(r"<!--|[\"'\[\]<>]")

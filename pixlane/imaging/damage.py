@@ -30,8 +30,16 @@ def truncated(work: Work, fraction: float | None, *, drawable: bool = True) -> N
     """Raise TruncatedInput, or note it where the recipe allows it and the format can."""
     part = "an unknown part" if fraction is None else f"{fraction:.0%}"
     if not (work.recipe.allow_truncated and drawable):
-        raise TruncatedInput(f"the picture data ends early, {part} of it is there", decoded_fraction=fraction)
+        raise TruncatedInput(
+            f"the picture data ends early, {part} of it is there; {_WAYS_OUT[drawable]}", decoded_fraction=fraction
+        )
     work.note("truncated", f"the picture data ends early, {part} of it is there; the rest is blank")
+
+
+_WAYS_OUT = {
+    True: "allow_truncated (`--allow-truncated`) draws that part",
+    False: "that cannot be drawn, send it whole",
+}
 
 
 def check_header(work: Work, name: str, said: str) -> None:

@@ -22,7 +22,6 @@ D65: XY = (0.3127, 0.3290)
 SRGB: Primaries = ((0.64, 0.33), (0.30, 0.60), (0.15, 0.06))
 DISPLAY_P3: Primaries = ((0.680, 0.320), (0.265, 0.690), (0.150, 0.060))
 BT2020: Primaries = ((0.708, 0.292), (0.170, 0.797), (0.131, 0.046))
-ADOBE_RGB: Primaries = ((0.64, 0.33), (0.21, 0.71), (0.15, 0.06))
 _SRGB_COLORANTS = ((0.4361, 0.2225, 0.0139), (0.3851, 0.7169, 0.0971), (0.1431, 0.0606, 0.7141))
 
 
@@ -65,11 +64,6 @@ def is_srgb(profile: bytes) -> bool:
         return near and all(_is_srgb_curve(tags[name]) for name in ("rTRC", "gTRC", "bTRC"))
     except (KeyError, struct.error, IndexError, ValueError, ZeroDivisionError, OverflowError):
         return False
-
-
-def srgb_to_linear(value: float) -> float:
-    """IEC 61966-2-1."""
-    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
 
 
 def linear_to_srgb(value: float) -> float:

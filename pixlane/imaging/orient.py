@@ -11,6 +11,17 @@ if TYPE_CHECKING:
 
 TURNED = (5, 6, 7, 8)  # width and height change places
 
+WORDS = {
+    2: "mirrored left to right",
+    3: "upside down",
+    4: "mirrored top to bottom",
+    5: "mirrored and turned by a quarter to the left",
+    6: "turned by a quarter to the left",
+    7: "mirrored and turned by a quarter to the right",
+    8: "turned by a quarter to the right",
+}
+"""How the stored picture lies, by EXIF value."""
+
 
 def valid(value: object) -> int:
     """An EXIF value 1 .. 8; whatever else stands in a file means upright, as in browsers."""

@@ -57,6 +57,9 @@ class Picture(ABC):
         guard.check_page(work.recipe.page, facts.frames)
         if damage:
             work.note("repaired", "; ".join(damage))
+        turned = facts.orientation if facts.orientation != 1 else facts.turned
+        if turned != 1:
+            work.note("turned_upright", f"stored {orient.WORDS[turned]} (EXIF value {turned})")
         if metadata:
             work.note("metadata_removed", f"{', '.join(metadata)} cut away")
         if facts.trailing_bytes:

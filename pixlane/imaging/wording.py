@@ -12,7 +12,9 @@ _DATA_MISSING = re.compile(
 # libheif calls it a memory allocation error too where a file passes a bound of its own, and then says which; libtiff speaks of
 # memory where a tag claims more values than there can be.
 _NO_MEMORY = re.compile(r"out of memory(?! reading of)|insufficient memory|memory allocation error \(", re.IGNORECASE)
-_NOT_BUILT_IN = re.compile(r"unsupported|not supported|not configured|not implemented|no decode", re.IGNORECASE)
+_NOT_BUILT_IN = re.compile(
+    r"unsupported|not supported|not configured|not implemented|no decode|not a whole number of bytes", re.IGNORECASE
+)
 
 
 def means_cut_off(said: str) -> bool:
@@ -26,9 +28,9 @@ def check_memory(said: str) -> None:
         raise OutOfMemory(f"there was not enough memory to decode it: {said}")
 
 
-def unreadable(said: str) -> PixlaneError:
-    """The error for pixels that an engine refuses in these words. Raises OutOfMemory."""
+def unreadable(said: str, otherwise: str = "the picture data is damaged") -> PixlaneError:
+    """The error for what an engine refuses in these words; `otherwise` says what is wrong with it. Raises OutOfMemory."""
     check_memory(said)
     if _NOT_BUILT_IN.search(said):
         return UnsupportedFormat(f"the picture is coded in a way that is not decoded: {said}")
-    return CorruptInput(f"the picture data is damaged: {said}")
+    return CorruptInput(f"{otherwise}: {said}")

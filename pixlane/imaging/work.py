@@ -27,6 +27,7 @@ class Facts:
     alpha: bool = False  # has transparency of any kind: channel, palette, colour key
     srgb: bool = True  # sRGB or untagged RGB or grey; False where a conversion is needed
     orientation: int = 1  # EXIF value that still has to be applied, 1 .. 8
+    turned: int = 1  # EXIF value of what the engine itself applies
     vector: bool = False  # has no pixels of its own
     lossless: bool = True  # PNG-like coding: edges in it are meant
     trailing_bytes: int = 0  # after the end of the picture

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-CONTAINERS_WITH_VERSION = {b"meta": 4}
-
 
 @dataclass
 class Items:

@@ -20,6 +20,10 @@ LOSSLESS = Recipe(accept=("image/png",), target_bytes=4 << 20)
 
 
 def encode(image: Image.Image, form: str, **options: Any) -> bytes:
+    if form == "HEIF":
+        import pillow_heif
+
+        pillow_heif.register_heif_opener()
     out = io.BytesIO()
     image.save(out, form, **options)
     return out.getvalue()
@@ -162,6 +166,13 @@ def with_segment(jpeg: bytes, marker: int, content: bytes) -> bytes:
 def without_adobe(jpeg: bytes) -> bytes:
     at = jpeg.index(b"Adobe") - 4
     return jpeg[:at] + jpeg[at + 2 + int.from_bytes(jpeg[at + 2 : at + 4], "big") :]
+
+
+# Icons --------------------------------------------------------------------------------------------------------------------
+
+
+def icon(kind: int, data: bytes, side: int = 32) -> bytes:
+    return struct.pack("<HHHBBBBHHII", 0, kind, 1, side, side, 0, 0, 1, 32, len(data), 22) + data
 
 
 # ISO-BMFF -----------------------------------------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,26 +16,7 @@ from pixlane.recipe import Recipe, Region
 from pixlane.rendition import data_url_length
 
 from . import make_pictures as make
-
-JPEG, PNG, WEBP = "image/jpeg", "image/png", "image/webp"
-
-PICTURES = {
-    "page": make.text(500, 360),
-    "coloured page": make.text(500, 360, ink="#ff2020", paper="#2020ff"),
-    "red words": make.text(500, 360, ink="#cc2211"),
-    "photo": make.photo(400, 300),
-    "soft photo": make.photo(400, 300, grain=0),
-    "noise": make.noise(400, 300),
-    "gradient": make.gradient(480, 360),
-    "half photo, half page": np.concatenate([make.text(400, 200, px=13), make.photo(400, 200, seed=4)]),
-    "blank": np.full((400, 500, 3), 255, np.uint8),
-    "stripes": np.tile(np.array([[[0], [255]]], np.uint8).repeat(3, axis=2), (300, 200, 1)),
-}
-
-
-def small(target: int, **fields) -> Recipe:
-    """A recipe outside the clamp, so that small pictures have to work for it."""
-    return Recipe(target_bytes=target, embed=False, **{"min_side": 16, **fields})
+from .make_ladder import JPEG, PICTURES, PNG, WEBP, codes, sizes, small
 
 
 def chosen_by_trying_all(picture: np.ndarray, recipe: Recipe):
@@ -46,7 +25,7 @@ def chosen_by_trying_all(picture: np.ndarray, recipe: Recipe):
         make.work(picture, recipe),
         make.work(picture, recipe).opened,
         Region(0, 0, *picture.shape[1::-1]),
-        _sizes(picture, recipe),
+        sizes(picture, recipe),
     )
     for size in ladder_.sizes:
         traits = ladder_.traits(size)
@@ -58,10 +37,6 @@ def chosen_by_trying_all(picture: np.ndarray, recipe: Recipe):
             if outcome is not None and data_url_length(rung.mime, outcome.byte_count) <= recipe.budget:
                 return outcome.data, rung.mime, rung.name, rung.quality
     return None
-
-
-def _sizes(picture: np.ndarray, recipe: Recipe):
-    return plan.sizes(picture.shape[1], picture.shape[0], recipe)
 
 
 def climbed(picture: np.ndarray, recipe: Recipe):
@@ -288,15 +263,15 @@ def test_on_miss_smallest_gives_the_smallest_of_all_candidates_and_says_so():
     work = make.work(PICTURES["noise"], recipe)
     found = ladder.climb(work)
     assert "target_missed" in codes(work)
-    search = ladder._Ladder(work, work.opened, Region(0, 0, 400, 300), _sizes(PICTURES["noise"], recipe))
-    sizes = []
+    search = ladder._Ladder(work, work.opened, Region(0, 0, 400, 300), sizes(PICTURES["noise"], recipe))
+    lengths = []
     for size in search.sizes:
         traits = search.traits(size)
         for rung in (rung for stage in stages(traits, recipe, search.limits) for group in stage for rung in group):
             outcome = rung.encode(traits, None) if rung.offered(traits, None) else None
             if outcome is not None:
-                sizes.append(outcome.byte_count)
-    assert len(found.data) == min(sizes)
+                lengths.append(outcome.byte_count)
+    assert len(found.data) == min(lengths)
 
 
 def test_a_shape_that_the_receiver_refuses_is_an_error_with_both_values():
@@ -321,98 +296,3 @@ def test_the_deadline_is_looked_at_between_candidates():
     work.deadline = Deadline(-1)
     with pytest.raises(DeadlineExceeded):
         ladder.climb(work)
-
-
-# Fine ----------------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("name", "target"), list(product(["page", "photo", "noise"], [4_000, 9_000])))
-def test_fine_finds_a_size_that_fits_and_one_pixel_more_does_not(name, target):
-    picture = PICTURES[name]
-    work = make.work(picture, small(target, shrink="fine", accept=(JPEG, PNG)))
-    found = ladder.climb(work)
-    assert data_url_length(found.mime, len(found.data)) <= target
-    height, width = picture.shape[:2]
-    if found.width < width:
-        search = ladder._Ladder(work, work.opened, Region(0, 0, width, height), _sizes(picture, work.recipe))
-        assert search.at(plan.at_side(width, height, work.recipe, max(found.width, found.height) + 1)) is None
-
-
-def test_fine_is_never_smaller_than_halving():
-    for name in ("photo", "noise", "half photo, half page"):
-        halved, fine = (ladder.climb(make.work(PICTURES[name], small(9_000, shrink=how))) for how in ("halve", "fine"))
-        assert fine.width >= halved.width
-
-
-def test_fine_where_the_ceiling_fits_is_the_ceiling():
-    fine, halved = (ladder.climb(make.work(PICTURES["photo"], Recipe(shrink=how))) for how in ("fine", "halve"))
-    assert fine == halved
-
-
-def test_fine_out_of_reach_is_an_error():
-    with pytest.raises(TargetUnreachable):
-        ladder.climb(make.work(PICTURES["noise"], small(300, shrink="fine", max_halvings=1)))
-
-
-# Costs, drawing, notes -----------------------------------------------------------------------------------------------------
-
-
-def test_the_source_is_drawn_once_whatever_the_number_of_sizes():
-    work = make.work(PICTURES["noise"], small(3_000))
-    ladder.climb(work)
-    assert len(work.opened.drawn) == 1
-
-
-def test_a_smaller_size_looks_like_one_drawn_from_the_source():
-    picture = make.text(1600, 1200, px=40)
-    found = ladder.climb(make.work(picture, small(60_000, max_side=1600, accept=(PNG,), max_halvings=2)))
-    assert found.width < 1600
-    direct = make.pixels(make.vips(picture).resize(found.width / 1600, kernel="lanczos3").pngsave_buffer())
-    assert np.abs(make.pixels(found.data).astype(int) - direct).mean() < 2
-
-
-@pytest.mark.slow
-def test_two_encodes_an_image_on_average():
-    pictures = [make.photo(800, 600, seed=seed, grain=grain) for seed, grain in enumerate((0, 3, 8, 16, 30))]
-    pictures += [make.text(1000, 700, ink=ink, px=px) for ink, px in (("black", 14), ("#aa2211", 20), ("#1133cc", 12))]
-    counts = []
-    for picture in pictures:
-        work = make.work(picture, Recipe(target_bytes=98_304))
-        ladder.climb(work)
-        counts.append(len(work.attempts))
-    assert sum(counts) / len(counts) <= 2.0
-
-
-def test_the_attempts_name_what_was_tried_and_the_chosen_one_is_among_them():
-    work = make.work(PICTURES["photo"], small(12_000))
-    found = ladder.climb(work)
-    tried = {(a.width, a.height, a.encoder, a.quality, a.byte_count) for a in work.attempts}
-    assert (found.width, found.height, found.encoder, found.quality, len(found.data)) in tried
-
-
-def test_a_reduced_palette_is_noted():
-    work = make.work(PICTURES["photo"], small(60_000, accept=(PNG,), max_halvings=1))
-    assert ladder.climb(work).encoder == "palette"
-    assert "palette_reduced" in codes(work)
-
-
-def test_a_long_page_in_one_rendition_is_noted_as_beyond_reading():
-    work = make.work(make.text(700, 6000), Recipe())
-    ladder.climb(work)
-    assert "beyond_reading" in codes(work)
-
-
-def test_a_page_just_above_the_limit_of_reading_is_not():
-    work = make.work(make.text(1000, 3400), Recipe())  # 1568 / 3400 = 0.46
-    ladder.climb(work)
-    assert "beyond_reading" not in codes(work)
-
-
-def test_a_shrunken_photograph_is_not_noted_as_beyond_reading():
-    work = make.work(make.photo(800, 600), Recipe(max_side=300), lossless=False)
-    ladder.climb(work)
-    assert "beyond_reading" not in codes(work)
-
-
-def codes(work) -> set[str]:
-    return {note.code for note in work.notes}

@@ -44,6 +44,7 @@ RAISED_BY: dict[str, Callable[[], Rendition]] = {
     ),
     "declared_type_wrong": lambda: normalize(make.flat(make.RED), name="a.jpg"),
     "resized": lambda: normalize(make.array(make.smooth()), Recipe(max_side=20)),
+    "turned_upright": lambda: normalize(make.tiff(make.smooth(), bits=8, photometric=2, t274=[6])),
     "beyond_reading": lambda: normalize(make.array(make_pictures.text(900, 4000)), Recipe(max_side=600)),
     "palette_reduced": lambda: normalize(
         make.array(make_pictures.text(700, 500, ink=(20, 60, 200))),
@@ -108,6 +109,7 @@ CHANGES = {
         lambda: make.flat(make.RED, icc_profile=icc.matrix_profile(icc.BT2020)),
     ),
     "metadata": ({"metadata_removed"}, lambda: make.array(make.smooth(), "JPEG", exif=make.exif(1))),
+    "orientation": ({"turned_upright"}, lambda: make.tiff(make.smooth(), bits=8, photometric=2, t274=[8])),
     "size": ({"resized"}, lambda: make.flat(make.RED, (2000, 30))),
 }
 

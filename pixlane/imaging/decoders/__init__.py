@@ -8,6 +8,7 @@ from importlib import import_module
 from pixlane import probe
 from pixlane.errors import CorruptInput, EngineMissing, PixlaneError, UnsupportedFormat
 from pixlane.imaging import guard
+from pixlane.imaging.decoders import gif, variants
 from pixlane.imaging.work import Opened, Work
 
 OPENERS: dict[str, str] = {
@@ -31,7 +32,9 @@ def open_source(work: Work) -> Opened:
     if not found.engines:
         advice = found.refused or "convert it to PNG or JPEG first"
         raise UnsupportedFormat(f"{found.name} ({found.mime}) is not decoded; {advice}", actual=found.mime)
+    gif.mend_screen(work)
     _check_header(work)
+    variants.check(work)
     refusals: list[PixlaneError] = []
     for engine in found.engines:
         try:

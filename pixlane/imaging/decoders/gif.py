@@ -12,7 +12,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
+    from pixlane.imaging.work import Work
+
 TO_CLEAR, TO_PREVIOUS = 2, 3  # how a frame is disposed of before the next one
+
+
+def mend_screen(work: Work) -> None:
+    """A GIF whose screen has no size gets that of its first frame, as in browsers."""
+    data = work.data
+    if work.detected.name != "gif" or len(data) < 13 or all(struct.unpack_from("<HH", data, 6)):
+        return
+    found = next(_frames(data), None)
+    if found is not None and all(found[0][2:]):
+        left, top, width, height = found[0]
+        work.data = data[:6] + struct.pack("<HH", min(left + width, 0xFFFF), min(top + height, 0xFFFF)) + data[10:]
+        work.note("repaired", "the canvas has no size, that of the first frame was taken")
 
 
 def coverage(data: bytes, page: int, width: int, height: int) -> np.ndarray[Any, Any] | None:

@@ -29,7 +29,7 @@ def open_heif(work: Work) -> HeifPicture:
         container = pillow_heif.open_heif(work.data, convert_hdr_to_8bit=False)
     except UNREADABLE as error:
         damage.check_header(work, "heif", sentence(error))
-        raise CorruptInput(f"the header of the HEIF cannot be read: {sentence(error)}") from error
+        raise wording.unreadable(sentence(error), "the header of the HEIF cannot be read") from error
     order = [container.primary_index, *(index for index in range(len(container)) if index != container.primary_index)]
     guard.check_page(work.recipe.page, len(order))
     try:
@@ -62,6 +62,7 @@ class HeifPicture(Picture):
             bits=int(image.info.get("bit_depth", 8)),
             alpha=mode in ("RGBA", "LA", "RGBa", "La"),
             srgb=colours.srgb,
+            turned=header.container_orientation(items if work.recipe.page == 0 else None),
             lossless=False,
             trailing_bytes=anatomy.dissect("heif", work.data).trailing_bytes(len(work.data)),
         )

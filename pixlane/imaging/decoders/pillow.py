@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pixlane.errors import CorruptInput, EngineMissing, PageOutOfRange
+from pixlane.errors import EngineMissing, PageOutOfRange, UnsupportedFormat
 from pixlane.imaging import anatomy, colour, cut_off, damage, guard, header, orient, wording
-from pixlane.imaging.decoders import apng, bitfields, icons, variants
+from pixlane.imaging.decoders import apng, bitfields, icons, rle, unsaid
 from pixlane.imaging.decoders.pillow_voice import heard
 from pixlane.imaging.picture import Picture, sentence
 from pixlane.imaging.work import Facts, Work
-from pixlane.probe import isobmff
+from pixlane.probe import isobmff, tiff
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,7 +90,6 @@ def _plugin(name: str) -> Callable[..., Image]:
 
 def _open(work: Work, plugin: Callable[..., Image]) -> PillowPicture:
     name = work.detected.name
-    variants.check(name, work.data)
     rewrite = REWRITTEN.get(name)
     try:
         data = rewrite(work.data) if rewrite else work.data
@@ -100,11 +99,16 @@ def _open(work: Work, plugin: Callable[..., Image]) -> PillowPicture:
             image, frames = _select(work, image)
     except UNREADABLE as error:
         damage.check_header(work, name, sentence(error))
-        raise CorruptInput(f"the header of the {name} cannot be read: {sentence(error)}") from error
+        raise wording.unreadable(sentence(error), f"the header of the {name} cannot be read") from error
     return PillowPicture(work, image, frames, plugin)
 
 
-REWRITTEN: dict[str, Callable[[bytes], bytes]] = {"ico": icons.plain, "cur": icons.plain, "png": apng.plain}
+REWRITTEN: dict[str, Callable[[bytes], bytes]] = {
+    "ico": icons.plain,
+    "cur": icons.plain,
+    "png": apng.plain,
+    "jp2": unsaid.of_8_bits,
+}
 """What the plugin reads rightly only in another form."""
 
 
@@ -168,17 +172,23 @@ class PillowPicture(Picture):
         self._space = ""
         parts = anatomy.dissect(self.name, work.data)
         items = isobmff.items(work.data) if self.name == "avif" else None
-        profile = image.info.get("icc_profile")
+        tags = header.tiff_tags(work.data, work.recipe.page) if self.name == "tiff" else {}
+        profile = image.info.get("icc_profile") or unsaid.profile(self.name, work.data)
         metadata = [*parts.metadata]
         for field, kind in (
             ("exif", "EXIF"),
             ("xmp", "XMP"),
-            ("icc_profile", "profile"),
             ("photoshop", "IPTC"),
             ("comment", "text"),
         ):
             if image.info.get(field) and kind not in metadata:
                 metadata.append(kind)
+        if profile and "profile" not in metadata:
+            metadata.append("profile")
+        fourth = image.mode in ("RGBA", "LA", "PA", "RGBa", "La")
+        if fourth and not unsaid.has_alpha(self.name, work.data):
+            fourth = False
+            metadata.append("a further channel")
         if self.name == "avif":
             colours, orientation = header.container_colour(items, profile, "RGB"), header.container_orientation(items)
         elif self.name == "png":
@@ -191,10 +201,11 @@ class PillowPicture(Picture):
             width=image.width,
             height=image.height,
             frames=frames,
-            bits=16 if image.mode.startswith("I") else 32 if image.mode == "F" else 8,
-            alpha=image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info,
+            bits=16 if image.mode.startswith("I") else 32 if image.mode == "F" else unsaid.bits(self.name, work.data, tags),
+            alpha=fourth or "transparency" in image.info,
             srgb=colours.srgb and image.mode not in ("CMYK", "LAB"),
             orientation=orientation,
+            turned=orient.valid(tags.get(tiff.ORIENTATION, (1,))[0]),
             lossless=self.name not in LOSSY,
             trailing_bytes=parts.trailing_bytes(len(work.data)),
         )
@@ -233,10 +244,28 @@ class PillowPicture(Picture):
         target = ("L" if grey else "RGB") + alpha
         self._space = "b-w" if grey else "srgb"
         pixels: np.ndarray[Any, Any] = np.asarray(image if mode == target else image.convert(target))
-        if self.name in ("bmp", "ico", "cur", "dds") and self.facts.alpha and not pixels[..., -1].any():
+        if self.name == "jp2" and self.facts.bits > 8:
+            pixels = self._without_overflow(pixels)
+        if self.name == "psd" and mode == "1":
+            pixels = 255 - pixels  # a bit that is set is black there
+        if self.name in ("bmp", "ico", "cur", "dds", "tga") and self.facts.alpha and not pixels[..., -1].any():
             pixels = pixels.copy()
             pixels[..., -1] = 255  # an alpha byte that nobody filled
         return pixels
+
+    def _without_overflow(self, pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Pillow rounds more than 8 bits up beyond 255, which wraps to 0: a second look at half the range tells which."""
+        import numpy as np
+
+        if pixels.all() or unsaid.of_8_bits(self.work.data) is not self.work.data:
+            return pixels
+        if unsaid.is_sycc(self.work.data):
+            raise UnsupportedFormat(f"a JPEG 2000 of luma and chroma with {self.facts.bits} bits is not decoded", limit=8)
+        with heard(self.work):
+            image = self.plugin(_Bytes(unsaid.of_one_bit_more(self.work.data), self.work), "")
+            image.load()
+        half = np.asarray(image if image.mode == self.image.mode else image.convert(self.image.mode))
+        return np.where((pixels == 0) & (half.reshape(pixels.shape) > 128), 255, pixels).astype(np.uint8)
 
     def _numbers(self, pixels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """16 bits as they are, wider numbers by the range that is there."""
@@ -263,6 +292,11 @@ class PillowPicture(Picture):
             return self.image
         except UNREADABLE as error:
             said = sentence(error)
+            if self.name == "bmp" and (rewritten := rle.plain(self.work.data)) is not None:
+                self.mended("repaired", "runs end before the picture does; what they leave out has the first colour")
+                whole = self.plugin(_Bytes(rewritten, self.work), "")
+                whole.load()
+                return whole
             if not (wording.means_cut_off(said) or cut_off.ends_early(self.name, self.work.data)):
                 raise wording.unreadable(said) from error
             damage.truncated(self.work, None, drawable=self.name in PADDED)
@@ -278,6 +312,11 @@ class PillowPicture(Picture):
 
 def _space(mode: str) -> str:
     return {"CMYK": "CMYK", "L": "GRAY", "LA": "GRAY", "1": "GRAY", "LAB": "Lab"}.get(mode, "GRAY" if mode[0] in "IF" else "RGB")
+
+
+def _bits(mode: str) -> int:
+    """Bits of a channel where the mode is one of more than 8, else 0."""
+    return 16 if mode.startswith("I") else 32 if mode == "F" else 0
 
 
 def _orientation(image: Any) -> int:

@@ -9,11 +9,12 @@ import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pixlane.errors import CorruptInput, EngineMissing, UnsupportedFormat
-from pixlane.imaging import anatomy, colour, damage, guard, header, orient
+from pixlane.errors import EngineMissing, UnsupportedFormat
+from pixlane.imaging import anatomy, colour, damage, guard, header, orient, wording
 from pixlane.imaging.anatomy import Anatomy
 from pixlane.imaging.colour import Colour
 from pixlane.imaging.decoders import gif
+from pixlane.imaging.decoders.variants import ICC_LAB, JPEG, LZMA, OLD_JPEG, YCBCR, ZSTD, first
 from pixlane.imaging.picture import Picture, sentence
 from pixlane.imaging.work import Facts, Work
 from pixlane.probe import isobmff, tiff
@@ -44,10 +45,9 @@ JPEG_SHARP_FACTOR = 1.25
 WEBP_SHARP_FACTOR = 1.6
 NUMBERS = ("uchar", "ushort")  # what needs no look at its range
 TWELVE_BITS = 1 << 12
-WIDEST_BITS = 32
-OLD_JPEG, JPEG = 6, 7
-TIFF_CODINGS = (1, 2, 3, 4, 5, JPEG, 8, 32773, 32946)  # what this libtiff was built with: fax, LZW, JPEG, Deflate, PackBits
-YCBCR, ICC_LAB, ITU_LAB = 6, 9, 10  # photometric interpretations
+NOT_BUILT_IN = {OLD_JPEG: "old-style JPEG", LZMA: "LZMA", ZSTD: "Zstandard"}  # codings of a TIFF that this libtiff lacks
+WHITE_IS_ZERO = 0
+ALPHA_SAMPLES = (1, 2)  # of what a TIFF says of a further channel; 0 says that it is something else
 
 
 def open_vips(work: Work) -> VipsPicture:
@@ -70,7 +70,7 @@ def open_vips(work: Work) -> VipsPicture:
             image = _load(name, work.data, options, "none")
     except (pyvips.Error, UnicodeDecodeError) as error:  # the message may quote the bytes
         damage.check_header(work, name, sentence(error))
-        raise CorruptInput(f"the header of the {name} cannot be read: {sentence(error)}") from error
+        raise wording.unreadable(sentence(error), f"the header of the {name} cannot be read") from error
     return VipsPicture(work, name, options, image, parts)
 
 
@@ -86,11 +86,9 @@ class VipsPicture(Picture):
         self.bands = image.bands
         self._small: bool | None = None
         self.uncovered = _uncovered(name, image, parts, options)
-        self.icc_lab = (
-            name == "tiff"
-            and _first(header.tiff_tags(work.data, work.recipe.page), tiff.PHOTOMETRIC) == ICC_LAB
-            and image.bands >= 3
-        )
+        tags = header.tiff_tags(work.data, work.recipe.page) if name == "tiff" else {}
+        self.icc_lab = first(tags, tiff.PHOTOMETRIC) == ICC_LAB and image.bands >= 3
+        self.white_is_zero = first(tags, tiff.PHOTOMETRIC) == WHITE_IS_ZERO
         self.exotic = image.format not in NUMBERS and image.interpretation not in colour.LAB
         profile = image.get(colour.PROFILE_FIELD) if image.get_typeof(colour.PROFILE_FIELD) else None
         metadata = [*parts.metadata]
@@ -102,6 +100,9 @@ class VipsPicture(Picture):
             guard.check_size(work.limits, image.width, image.height)
             self.clear = gif.coverage(work.data, work.recipe.page, image.width, image.height)
         facts = _facts(work, name, image, parts)
+        if facts.alpha and first(tags, tiff.EXTRA_SAMPLES) not in ALPHA_SAMPLES:
+            facts = replace(facts, alpha=False)
+            metadata.append("a further channel")
         if self.clear is not None:
             facts = replace(facts, alpha=True)
         colours = _colour(work, name, image, profile, parts)
@@ -159,6 +160,8 @@ class VipsPicture(Picture):
 
         kind = image.format
         pixels, low, high = colour.scale_range(np.asarray(self._memory(image)), self.facts.alpha)
+        if self.white_is_zero and kind != "uint":  # the only one of these kinds that libvips turns
+            pixels[..., : -1 if self.facts.alpha else None] ^= 255
         self.work.note("depth_reduced", f"{kind} numbers from {low:g} to {high:g} became 0 to 255")
         space = "srgb" if pixels.ndim == 3 and pixels.shape[2] >= 3 else "b-w"
         return pyvips.Image.new_from_array(pixels, interpretation=space)
@@ -183,24 +186,11 @@ def _refuse(work: Work, name: str, parts: Anatomy) -> None:
 
 
 def _refuse_tiff(tags: tiff.Tags) -> None:
-    coding, photometric = _first(tags, tiff.COMPRESSION), _first(tags, tiff.PHOTOMETRIC)
-    bits = _first(tags, tiff.BITS)
-    if coding == OLD_JPEG:
-        raise UnsupportedFormat("libvips reads no old-style JPEG in TIFF")
-    if coding not in TIFF_CODINGS:
-        raise UnsupportedFormat(f"the TIFF is compressed in a way that is not decoded, number {coding}", actual=coding)
-    if photometric == YCBCR and coding != JPEG and tags.get(tiff.YCBCR_SUBSAMPLING) == (1, 1):
+    coding = first(tags, tiff.COMPRESSION)
+    if coding in NOT_BUILT_IN:
+        raise UnsupportedFormat(f"libvips reads no {NOT_BUILT_IN[coding]} in TIFF")
+    if first(tags, tiff.PHOTOMETRIC) == YCBCR and coding != JPEG and tags.get(tiff.YCBCR_SUBSAMPLING) == (1, 1):
         raise UnsupportedFormat("libvips takes YCbCr that is not subsampled for RGB")
-    if photometric == ITU_LAB:
-        raise UnsupportedFormat("colours as ITU Lab are not decoded", actual=photometric)
-    if bits > WIDEST_BITS:
-        raise UnsupportedFormat(f"numbers of {bits} bits are not decoded", limit=WIDEST_BITS, actual=bits)
-
-
-def _first(tags: tiff.Tags, tag: int) -> int:
-    """The first value of a tag; 1 where it is missing or no number."""
-    value = (tags.get(tag) or (1,))[0]
-    return value if isinstance(value, int) else 1
 
 
 def _lab(image: pyvips.Image) -> pyvips.Image:
@@ -230,6 +220,7 @@ def _facts(work: Work, name: str, image: pyvips.Image, parts: Anatomy) -> Facts:
         orientation = header.exif_orientation(parts.parts.get(b"eXIf", b""))
     width, height = orient.turn_size(image.width, image.height, orientation)
     return Facts(
+        turned=header.container_orientation(isobmff.items(work.data)) if name == "avif" else 1,
         mime=work.detected.mime,
         width=width,
         height=height,
