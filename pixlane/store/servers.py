@@ -6,6 +6,7 @@ redis-py wants `unix:///path?db=N`, Kombu wants `redis+socket:///path?virtual_ho
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
 from pixlane.errors import InvalidArgument
@@ -18,7 +19,7 @@ _SOCKET_SCHEMES = ("unix", "redis+socket")
 _REDIS_SCHEMES = ("redis", "rediss", *_SOCKET_SCHEMES)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Servers:
     """The addresses in redis-py's form, but for `broker`, which may name another kind of broker (`amqp://`)."""
 
@@ -49,7 +50,12 @@ class Servers:
         broker = settings.broker_url or ledger
         if not _parts(broker).scheme:
             raise InvalidArgument(f"a broker's address starts with its kind, as redis:// or amqp://; got {shown(broker)}")
-        return cls(redis_url(ledger), broker, redis_url(settings.cache_url or ledger))
+        cache = redis_url(settings.cache_url or ledger)
+        return cls(*(_completed(each, settings) for each in (redis_url(ledger), broker, cache)))
+
+    def __repr__(self) -> str:
+        """Without passwords: an object is printed sooner than one thinks."""
+        return f"Servers({', '.join(shown(each) for each in (self.ledger, self.broker, self.cache))})"
 
 
 def is_redis(url: str) -> bool:
@@ -98,6 +104,34 @@ def socket_url(path: str, db: int = 0) -> str:
     """The address of a server on a Unix socket."""
     _check_socket_path(path)
     return f"unix://{quote(path)}" + (f"?db={db}" if db else "")
+
+
+def _completed(url: str, settings: Settings) -> str:
+    """The address with the password and the authority that files hold, where it is a Redis and names none itself."""
+    parts = _parts(url)
+    if parts.scheme not in _REDIS_SCHEMES:
+        return url
+    query = dict(parse_qsl(parts.query))
+    if settings.redis_ca_file and parts.scheme == "rediss":
+        query.setdefault("ssl_ca_certs", settings.redis_ca_file)
+        query.setdefault("ssl_cert_reqs", "required")  # Kombu would not ask
+    netloc = parts.netloc
+    if settings.redis_password_file and parts.password is None and "password" not in query:
+        user, _, host = netloc.rpartition("@")
+        netloc = f"{user}:{quote(_secret(settings.redis_password_file), safe='')}@{host}"
+    return f"{parts.scheme}://{netloc}{parts.path}" + (f"?{urlencode(query)}" if query else "")
+
+
+def _secret(path: str) -> str:
+    """What a file holds, without the line end."""
+    try:
+        secret = Path(path).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeError) as error:
+        said = getattr(error, "strerror", None) or "it is no text"
+        raise InvalidArgument(f"PIXLANE_REDIS_PASSWORD_FILE names {path}, which cannot be read: {said}") from None
+    if not secret:
+        raise InvalidArgument(f"PIXLANE_REDIS_PASSWORD_FILE names {path}, which is empty")
+    return secret
 
 
 def _parts(url: str) -> SplitResult:
