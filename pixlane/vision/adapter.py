@@ -35,6 +35,10 @@ class Adapter(Protocol):
     def route(self) -> str:
         """Names it and everything that changes what it would answer; part of the cache's key."""
 
+    @property
+    def heeds_prompt(self) -> bool:
+        """False: it finds the same whatever it is asked."""
+
     def recipe(self, region: Region | None) -> Recipe:
         """What the picture must satisfy that it is shown."""
 

@@ -34,6 +34,10 @@ class ModelEye:
     def route(self) -> str:
         return self.target.name
 
+    @property
+    def heeds_prompt(self) -> bool:
+        return True
+
     def recipe(self, region: Region | None) -> Recipe:
         return self.target.recipe(region)
 

@@ -24,6 +24,7 @@ from pixlane.vision import boxes, memory
 from pixlane.vision.adapter import Adapter, Deadline
 from pixlane.vision.eye import ModelEye
 from pixlane.vision.findings import SCHEMA
+from pixlane.vision.local.eye import LocalEye
 from pixlane.vision.memory import Memory, Seen
 from pixlane.vision.observation import Observation
 from pixlane.vision.reference import VisualReference
@@ -146,7 +147,7 @@ class Looker:
             chosen = self.selector().choose(question.model)
             try:
                 eye = self.eye(chosen)
-                key = question.fingerprint(eye.route)
+                key = (question if eye.heeds_prompt else replace(question, prompt="")).fingerprint(eye.route)
                 seen, reused, forgot = kept.once(
                     reference.sha256, key, lambda: self._see(eye, data, question, deadline), deadline
                 )
@@ -175,7 +176,7 @@ class Looker:
 
     def eye(self, chosen: Chosen) -> Adapter:
         if chosen.target is None:
-            raise NotImplementedError("the eye that needs no model")
+            return LocalEye()
         return ModelEye(chosen.target, self.sender)
 
     def _see(self, eye: Adapter, data: bytes, question: Question, deadline: Deadline) -> Seen:

@@ -1,0 +1,1 @@
+"""The eye that needs no model and no network: text recognition on this machine, and plain facts about the picture."""
