@@ -252,6 +252,10 @@ class OutOfMemory(PixlaneError, code="out_of_memory", retryable=True):
     """The estimate or the run passed the memory allowed for one image."""
 
 
+class InternalError(PixlaneError, code="internal_error"):
+    """A fault of pixlane itself, each time that this image was tried; the job is put aside with its source."""
+
+
 class Crashed(PixlaneError, code="crashed"):
     """The process that ran this image died each time; the job is put aside with its source."""
 

@@ -12,7 +12,7 @@ from celery import Celery
 from celery.loaders.app import AppLoader
 from kombu import Queue
 
-from pixlane.settings import Settings
+from pixlane.settings import KIB, Settings
 from pixlane.store.envelope import CHUNK_TASK, OBSERVE_TASK
 from pixlane.store.keys import Keys
 from pixlane.store.ledger import OBSERVE, QUEUES, longest_run_s
@@ -61,6 +61,7 @@ def make_app(servers: Servers, settings: Settings) -> Celery:
             OBSERVE_TASK: {"time_limit": longest_run_s(OBSERVE, settings)},
         },
         worker_max_tasks_per_child=settings.max_tasks_per_child,
+        worker_max_memory_per_child=-(-settings.recycle_child_bytes // KIB),
         task_queues=[waiting_line(name) for name in QUEUES],
         task_default_queue=QUEUES[0],
         task_create_missing_queues=False,

@@ -69,6 +69,10 @@ class Settings:
     lease_margin_s: float = _knob(2.0, "a lease outlives the hard limit by this, seconds", low=0.1)
     sweep_interval_s: float = _knob(2.0, "each worker looks for overdue jobs this often, seconds", low=0.1)
     resend_after_s: float = _knob(30.0, "a job that nobody claimed may be sent again after this, seconds", low=0.5)
+    shutdown_grace_s: float = _knob(
+        90.0, "a worker that is told to end finishes what it has for so long, then hands it back, seconds", low=0.0
+    )
+    recycle_child_bytes: int = _knob(512 * MIB, "a worker process is replaced once its memory has been so large, bytes", low=1)
     max_tasks_per_child: int = _knob(500, "a worker process is replaced after this many tasks", low=1)
 
     # What can be seen of it

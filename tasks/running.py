@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 from pixlane import sources
 from pixlane.errors import (
     Crashed,
+    InternalError,
     InvalidRecipe,
     OutOfMemory,
     PixlaneError,
     ServiceError,
     SourceChanged,
     SourceMissing,
+    StoreFull,
     StoreUnavailable,
 )
 from pixlane.queue import CHUNK_LIMIT_S
@@ -130,18 +132,29 @@ class Runner:
             return self._fail(job, line, OutOfMemory(f"the image needs more than {limit:,} bytes", limit=limit))
         except Exception as error:
             log.exception("%s: a fault in the pipeline", job.key)
-            return self._fail(job, line, Crashed(f"a fault of the pipeline: {type(error).__name__}: {error}"))
-        if job.kind == OBSERVE:
-            self._end(job, [], answer=answer)
-        else:
-            with self.watching.stage("store"):
-                self._end(job, results.put(self.keys, job.sha256, job.fingerprint, rendition, self.settings), line=line)
+            return self._fail(job, line, InternalError(f"a fault of the pipeline: {type(error).__name__}: {error}"))
+        try:
+            if job.kind == OBSERVE:
+                self._end(job, [], answer=answer)
+            else:
+                with self.watching.stage("store"):
+                    self._end(job, results.put(self.keys, job.sha256, job.fingerprint, rendition, self.settings), line=line)
+        except StoreFull as error:
+            # Nothing is wrong with the image; it is made again when there is room, as often as it takes.
+            log.error("%s: %s; the job waits for room", job.key, error.message)
+            self._hand_back(job, line.token)
+            line.seen.code = error.code
+            return "handed_back"
         return "ok"
+
+    def _hand_back(self, job: Job, token: str) -> None:
+        """For another worker or a better time; this start does not count."""
+        self._ask(self._ledger, [ledger.release(self.keys, job.key, token, ledger.HAND_BACK_DELAY_S, counted=False)])
 
     def _claim(self, line: Line, message: Message, others: Sequence[Message] = ()) -> Command:
         return ledger.claim(self.keys, message, line.token, self.settings, self.worker, others)
 
-    def put_aside(self, job: Job, claim: Claim, reason: str = "") -> None:
+    def put_aside(self, job: Job, claim: Claim, reason: str = "", kind: type[PixlaneError] = Crashed) -> None:
         """The verdict: remembered, with the source kept for a later retry."""
         if claim.crashes >= ledger.MAX_CRASHES:
             limit, actual = ledger.MAX_CRASHES, claim.crashes
@@ -151,7 +164,7 @@ class Runner:
             sentence = f"the image was started {actual} times without coming to an end"
         if reason:
             sentence += f", the last time by {reason}"
-        error = Crashed(sentence, limit=limit, actual=actual)
+        error = kind(sentence, limit=limit, actual=actual)
         log.error("%s: put aside, %s", job.key, sentence)
         told = error if job.kind == OBSERVE else None
         self._end(job, results.put_error(self.keys, job.sha256, job.fingerprint, error, self.settings), told, keep_source=True)
@@ -203,15 +216,15 @@ class Runner:
         token, line.seen.code = line.token, error.code
         if isinstance(error, InvalidRecipe) and job.pipeline != PIPELINE_VERSION:
             # A newer client knows a field that this version does not: for a worker that does.
-            self._ask(self._ledger, [ledger.release(self.keys, job.key, token, ledger.HAND_BACK_DELAY_S)])
+            self._hand_back(job, token)
             return "handed_back"
         # An observation was tried again within its deadline; who asked decides about more.
-        if isinstance(error, Crashed) or (error.retryable and job.kind != OBSERVE):
+        if isinstance(error, InternalError) or (error.retryable and job.kind != OBSERVE):
             fate, crashes = ledger.crashed(self._ask(self._ledger, [ledger.crash(self.keys, job.key, token)])[0])
             if fate != "verdict":
                 return "retry"
-            if isinstance(error, Crashed):
-                self.put_aside(job, Claim("spent", 0, crashes), error.message)
+            if isinstance(error, InternalError):
+                self.put_aside(job, Claim("spent", 0, crashes), error.message, InternalError)
                 return "spent"
         log.info("%s: %s: %s", job.key, error.code, error.message)
         if results.is_remembered(error) and job.kind != OBSERVE:

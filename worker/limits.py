@@ -6,6 +6,9 @@ import logging
 import os
 import resource
 
+from celery import Celery
+
+from pixlane.errors import InvalidArgument
 from pixlane.settings import Settings
 
 log = logging.getLogger("pixlane.worker")
@@ -25,6 +28,26 @@ def prepare_environment() -> None:
         del os.environ[name]
     if strange:
         log.warning("not for this worker, ignored: %s", ", ".join(strange))
+
+
+def check(settings: Settings, app: Celery) -> None:
+    """That no limit undoes another one. Raises InvalidArgument."""
+    if settings.soft_timeout_s >= settings.hard_timeout_s:
+        raise InvalidArgument(
+            f"PIXLANE_SOFT_TIMEOUT_S must be below PIXLANE_HARD_TIMEOUT_S ({settings.hard_timeout_s:g} s), "
+            f"got {settings.soft_timeout_s:g}",
+            limit=settings.hard_timeout_s,
+            actual=settings.soft_timeout_s,
+        )
+    longest_s = max([app.conf.task_time_limit, *(each["time_limit"] for each in app.conf.task_annotations.values())])
+    visible_again_s = app.conf.broker_transport_options.get("visibility_timeout")
+    if visible_again_s is not None and visible_again_s <= longest_s:
+        raise InvalidArgument(
+            f"a message must not come back while its job may run: the visibility timeout must be above {longest_s:g} s, "
+            f"got {visible_again_s:g}",
+            limit=longest_s,
+            actual=visible_again_s,
+        )
 
 
 def limit_child(settings: Settings) -> None:

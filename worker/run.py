@@ -22,7 +22,8 @@ from pixlane.store.servers import Servers
 from tasks.running import Runner
 from tasks.watching import Watching
 from worker.crashes import Crashes
-from worker.limits import limit_child, prepare_environment
+from worker.leaving import Leaving
+from worker.limits import check, limit_child, prepare_environment
 from worker.metrics import Gathering
 from worker.sweeper import Sweeper, name_of_this_process
 
@@ -40,6 +41,7 @@ def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> in
     servers = Servers.of(settings)
     name = name_of_this_process()
     app = make_app(servers, settings)
+    check(settings, app)
     gathering = Gathering(servers, settings)
     tasks.register(app, Runner(servers, settings, name, Watching(gathering.of_child(), tracing.of(settings))))
     sweeper = Sweeper(name, queues, servers, settings, gathering)
@@ -81,9 +83,21 @@ def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> in
         without_mingle=True,
         quiet=True,
     )
+    leaving = Leaving(
+        settings.shutdown_grace_s,
+        sweeper.hand_back,
+        lambda: pids_of(worker),
+        sweeper.stop,
+    )
+    signals.worker_shutting_down.connect(leaving.told)
     try:
         worker.start()
     finally:
         sweeper.stop()
         gathering.stop()
     return worker.exitcode or 0
+
+
+def pids_of(worker: Any) -> list[int]:
+    """The process ids of a worker's children, as billiard's pool has them."""
+    return [process.pid for process in worker.pool._pool._pool]

@@ -72,6 +72,10 @@ class Sweeper:
         self._deaths.put((messages, token, reason))
         self._bell.set()
 
+    def hand_back(self, messages: Sequence[Message], token: str) -> None:
+        """Makes due what a run with that token has in hand. Raises ServiceError."""
+        self._ledger.run([ledger.release(self._keys, message.job.key, token) for message in messages])
+
     def _live(self) -> None:
         while not self._ending:
             try:

@@ -258,9 +258,9 @@ def was_forgotten(reply: Sequence[int]) -> bool:
     return bool(reply[1])
 
 
-def release(keys: Keys, key: str, token: str, delay_s: float = 0.0) -> Command:
-    """Gives a job back; an empty token: one that was never claimed by this run."""
-    return scripts.call("release", [keys.job(key), keys.open], [key, token, _ms(delay_s)])
+def release(keys: Keys, key: str, token: str, delay_s: float = 0.0, *, counted: bool = True) -> Command:
+    """Gives a job back; an empty token: one that was never claimed by this run. `counted`: the start of the run still counts."""
+    return scripts.call("release", [keys.job(key), keys.open], [key, token, _ms(delay_s), int(not counted)])
 
 
 def crash(keys: Keys, key: str, token: str) -> Command:

@@ -10,11 +10,14 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from pixlane.errors import Crashed, PixlaneError
+from pixlane.errors import Crashed, InternalError, PixlaneError
 from pixlane.rendition import Rendition
 from pixlane.settings import Settings
 from pixlane.store.connect import Command
 from pixlane.store.keys import Keys
+
+VERDICTS = (Crashed, InternalError)
+"""What is said of a job that is put aside after its last try; its source is kept for another one."""
 
 
 def fetch(keys: Keys, sha256: str, fingerprint: str, settings: Settings) -> list[Command]:
@@ -55,15 +58,15 @@ def put(keys: Keys, sha256: str, fingerprint: str, rendition: Rendition, setting
 
 
 def put_error(keys: Keys, sha256: str, fingerprint: str, error: PixlaneError, settings: Settings) -> list[Command]:
-    """Remembers an error; only one that the same source and recipe give every time, or the verdict `crashed`."""
+    """Remembers an error; only one that the same source and recipe give every time, or a verdict."""
     if not is_remembered(error):
         raise ValueError(f"{error.code} must not be remembered: the next try may succeed")
-    life = settings.crashed_ttl_s if isinstance(error, Crashed) else settings.error_ttl_s
+    life = settings.crashed_ttl_s if isinstance(error, VERDICTS) else settings.error_ttl_s
     return [("SET", keys.error(sha256, fingerprint), to_json(error.to_dict()), "EX", life)]
 
 
 def is_remembered(error: PixlaneError) -> bool:
-    return error.cacheable or isinstance(error, Crashed)
+    return error.cacheable or isinstance(error, VERDICTS)
 
 
 def exists(keys: Keys, sha256: str, fingerprint: str) -> list[Command]:

@@ -173,7 +173,7 @@ def test_an_engine_that_aborts_costs_its_image_alone(start_worker: Start, enqueu
 def test_a_run_past_the_hard_limit_is_ended_though_the_parent_is_stopped(
     start_worker: Start, enqueue: Any, valkey: Valkey
 ) -> None:
-    worker = start_worker(hard_timeout_s=1, soft_timeout_s=20, lease_margin_s=0.4)
+    worker = start_worker(hard_timeout_s=1, soft_timeout_s=0.9, lease_margin_s=0.4)
     (child,) = worker.children
     enqueue(slow_picture(9900), queue="interactive")
     idle = busy_s(child)
