@@ -16,7 +16,7 @@ from importlib import resources
 from typing import Any, Literal
 
 from pixlane.messages import request_paths
-from pixlane.messages.refusals import Sentence, read
+from pixlane.messages.refusals import Sentence, of_exception, read
 
 Kind = Literal["bytes", "pixels", "count", "type", "mismatch", "undecodable", "no_vision", "tool_images"]
 Basis = Literal["raw", "base64", "data_url", "request"]
@@ -146,6 +146,9 @@ def classify_error(status: int | None, body: Any, provider: str = "") -> ImageFa
         body: text, bytes, parsed JSON, an SDK's `body`, or the exception itself.
         provider: who was asked. Gateways hand on the wordings of others, so all are looked for, its own first.
     """
+    if isinstance(body, BaseException):
+        known, body = of_exception(body)
+        status = known if status is None else status
     if status is not None and status not in REFUSED and status != FAILED and not 200 <= status < 300:
         return None
     said = read(body)

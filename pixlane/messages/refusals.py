@@ -65,10 +65,8 @@ class Said:
 
 
 def read(body: Any) -> Said:
-    """The sentences of a body: text, bytes, what JSON became, or an SDK's exception. Whatever it is, nothing is raised."""
+    """The sentences of a body: text, bytes, or what JSON became. Whatever it is, nothing is raised."""
     said = Said()
-    if isinstance(body, BaseException):
-        body = of_exception(body)[1]
     said.sentences += list(_walk(body, said, 0, as_error=False))
     return said
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -70,6 +71,21 @@ def test_limits_of_rate_and_failures_of_the_server_are_no_fault_of_an_image(stat
     assert classify_error(status, error(OVER), "anthropic") is None
     wrapped = error("Provider returned error", code=400, metadata={"raw": json.dumps(error(OVER, code=status))})
     assert classify_error(400, wrapped, "openrouter") is None
+
+
+@pytest.mark.parametrize("status", [400, 429, 500])
+def test_an_exception_brings_its_status_and_its_body(status: int) -> None:
+    response = httpx.Response(status, json=error(OVER), request=httpx.Request("POST", "https://example.com"))
+    raised = httpx.HTTPStatusError("refused", request=response.request, response=response)
+    behind = RuntimeError("the turn failed")
+    behind.__cause__ = raised
+    for exception in (raised, behind):
+        fault = classify_error(None, exception, "anthropic")
+        assert (fault is not None) == (status == 400)
+        assert fault is None or fault.limit == 5_242_880
+    before = ConnectionError("reset")
+    before.__context__ = raised  # what happened before is not what happened
+    assert classify_error(None, before, "anthropic") is None
 
 
 def test_a_cause_that_a_body_names_counts_more_than_its_words() -> None:
