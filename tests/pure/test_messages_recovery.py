@@ -94,6 +94,10 @@ def test_the_result_is_below_the_limit_that_was_named(basis: Any, limit: int, co
     found = ImageFault("bytes", "too large", "any", limit, basis=basis)
     (data,) = shown(recovered([user(PHOTO, mime="image/jpeg")], found).messages)
     assert 20_000 < count(data) < limit
+    for lower, same in ((count(data), False), (count(data) + 32, True)):  # at the limit is not below it
+        (again,) = shown(recovered([user(PHOTO, mime="image/jpeg")], altered(found, limit=lower)).messages)
+        assert count(again) < lower
+        assert (again == data) is same
 
 
 def test_without_a_limit_it_gets_less_than_half() -> None:
