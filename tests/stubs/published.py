@@ -1,7 +1,7 @@
 """Whether a request has the form that a vendor publishes: the types of its own SDK, walked strictly; for Ollama its docs/api.md.
 
 `check(wire, body)` raises AssertionError with the place and what is wrong there: a key that is not known, one that is missing, or
-a value of another type.
+a value of another type. `check_answer(wire, body)` does the same for what a stub answers, so that it speaks the real protocol.
 """
 
 from __future__ import annotations
@@ -17,6 +17,24 @@ from typing_extensions import get_type_hints, is_typeddict
 
 def check(wire: str, body: Any) -> None:
     CHECKS[wire](body)
+
+
+def check_answer(wire: str, body: Any) -> None:
+    from anthropic.types import Message
+    from google.genai.types import GenerateContentResponse
+    from openai.types.chat import ChatCompletion
+    from openai.types.responses import Response
+
+    if wire == "ollama":
+        jsonschema.validate(body, OLLAMA_ANSWER)
+        return
+    kinds: dict[str, Any] = {
+        "openai_chat": ChatCompletion,
+        "openai_responses": Response,
+        "anthropic": Message,
+        "gemini": GenerateContentResponse,
+    }
+    kinds[wire].model_validate(body)
 
 
 def _openai_chat(body: Any) -> None:
@@ -91,6 +109,13 @@ OLLAMA = {
         "stream": {"type": "boolean"},
         "options": {"type": "object", "properties": {"num_predict": {"type": "integer"}}, "additionalProperties": False},
     },
+}
+
+
+OLLAMA_ANSWER = {
+    "type": "object",
+    "required": ["model", "created_at", "message", "done", "done_reason"],
+    "properties": {"message": {"type": "object", "required": ["role", "content"]}, "done": {"const": True}},
 }
 
 

@@ -22,6 +22,7 @@ from tests.stubs import published
 from tests.stubs.http import Reply, Request, Server
 
 KEY = "sk-test-0123456789abcdef"
+AT = "2026-11-30T00:00:00Z"
 
 FINDINGS: dict[str, Any] = {
     "summary": "A red field with a word.",
@@ -129,7 +130,9 @@ class Provider:
         if isinstance(step, Reply):
             return step
         time.sleep(step.after_s)
-        return Reply(ANSWERS[self.wire](step))
+        answer = ANSWERS[self.wire](step)
+        published.check_answer(self.wire, answer)
+        return Reply(answer)
 
 
 NAMES = {
@@ -221,6 +224,11 @@ def _responses(step: Said) -> dict[str, Any]:
     return {
         "id": "resp_1",
         "object": "response",
+        "created_at": 1,
+        "model": "stub-vlm",
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
         "status": "incomplete" if cut else "completed",
         "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
         "error": None,
@@ -231,7 +239,16 @@ def _responses(step: Said) -> dict[str, Any]:
 def _anthropic(step: Said) -> dict[str, Any]:
     reason = {"cut": "max_tokens", "refused": "refusal"}.get(step.ended, "end_turn")
     content = [] if step.ended == "refused" else [{"type": "text", "text": step.text}]
-    return {"id": "msg_1", "type": "message", "role": "assistant", "model": "stub-vlm", "content": content, "stop_reason": reason}
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "stub-vlm",
+        "content": content,
+        "stop_reason": reason,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
 
 
 def _gemini(step: Said) -> dict[str, Any]:
@@ -245,7 +262,7 @@ def _gemini(step: Said) -> dict[str, Any]:
 def _ollama(step: Said) -> dict[str, Any]:
     reason = {"cut": "length"}.get(step.ended, "stop")
     message = {"role": "assistant", "content": step.text}
-    return {"model": "stub-vlm", "message": message, "done": True, "done_reason": reason}
+    return {"model": "stub-vlm", "created_at": AT, "message": message, "done": True, "done_reason": reason}
 
 
 ANSWERS = {
