@@ -10,10 +10,12 @@ import email.utils
 import json
 import logging
 import random
+import ssl
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pixlane.messages import reach
@@ -99,8 +101,7 @@ class _Failed(Exception):
 
 def _within(url: str, headers: Mapping[str, str], body: bytes, deadline: Deadline) -> Any:
     """The answer to one request, at the deadline at the latest."""
-    import httpx  # noqa: F401 - loading it is not a part of the wait
-
+    _authorities()  # loading it is not a part of the wait
     # A thread, as the timeouts of a socket bound neither the resolver nor a server that sends a byte a second.
     outcome: list[Any] = []
 
@@ -127,7 +128,7 @@ def _once(url: str, headers: Mapping[str, str], body: bytes, deadline: Deadline)
     try:
         # A proxy of the environment leads out, never to this machine.
         limits = httpx.Timeout(left_s, connect=min(left_s, CONNECT_S))
-        client = httpx.Client(timeout=limits, trust_env=not reach.is_local(url))
+        client = httpx.Client(timeout=limits, trust_env=not reach.is_local(url), verify=_authorities())
         typed = {"content-type": "application/json", **headers}
         with client, client.stream("POST", url, content=body, headers=typed) as response:
             data = bytearray()
@@ -145,6 +146,14 @@ def _once(url: str, headers: Mapping[str, str], body: bytes, deadline: Deadline)
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
         raise _Failed("request", f"the address cannot be asked: {type(error).__name__}") from None
     return _parsed(status, said, bytes(data))
+
+
+@cache
+def _authorities() -> ssl.SSLContext:
+    """Whom we trust; reading it takes longer than a request to a server of one's own."""
+    import httpx
+
+    return httpx.create_ssl_context()
 
 
 def _parsed(status: int, headers: Mapping[str, str], data: bytes) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Annotated, Any, Literal, NotRequired, Required, Union, get_args, get_origin
 
 import jsonschema
@@ -20,21 +21,24 @@ def check(wire: str, body: Any) -> None:
 
 
 def check_answer(wire: str, body: Any) -> None:
-    from anthropic.types import Message
-    from google.genai.types import GenerateContentResponse
-    from openai.types.chat import ChatCompletion
-    from openai.types.responses import Response
-
     if wire == "ollama":
         jsonschema.validate(body, OLLAMA_ANSWER)
-        return
-    kinds: dict[str, Any] = {
-        "openai_chat": ChatCompletion,
-        "openai_responses": Response,
-        "anthropic": Message,
-        "gemini": GenerateContentResponse,
-    }
-    kinds[wire].model_validate(body)
+    else:
+        _kind_of_answer(wire).model_validate(body)
+
+
+@cache
+def _kind_of_answer(wire: str) -> Any:
+    module, name = ANSWER_KINDS[wire]
+    return getattr(import_module(module), name)
+
+
+ANSWER_KINDS = {
+    "openai_chat": ("openai.types.chat", "ChatCompletion"),
+    "openai_responses": ("openai.types.responses", "Response"),
+    "anthropic": ("anthropic.types", "Message"),
+    "gemini": ("google.genai.types", "GenerateContentResponse"),
+}
 
 
 def _openai_chat(body: Any) -> None:

@@ -87,6 +87,7 @@ class Provider:
         self._lock = threading.Lock()
 
     def __enter__(self) -> Provider:
+        published.check_answer(self.wire, ANSWERS[self.wire](GOOD))  # loading an SDK is not a part of anybody's deadline
         self.server.__enter__()
         return self
 
