@@ -19,7 +19,7 @@ from pixlane.rendition import data_url_prefix
 HEADER_CHARS = len(data_url_prefix("image/png"))  # the shortest
 SMALL_CHARS = 64 * 1024  # fewer pixels may take more bytes up to here: a flat picture in a strange PNG
 HALVINGS, FLOOR_PX = 4, 64
-REQUEST_SHARE = 0.75  # of a request whose limit is not known
+REQUEST_SHARE = 0.5  # of a request whose limit is not known: there is one attempt
 
 REASONS = {
     "bytes": "the provider refused it as too large",

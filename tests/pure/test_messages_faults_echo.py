@@ -30,9 +30,7 @@ ECHOES = {
             {"type": "missing", "loc": ["body", "model"], "msg": "Field required", "input": {"message": said, "error": said}}
         ]
     },
-    "the input of another": lambda said: {
-        "detail": [{"type": "missing", "loc": ["body"], "msg": "Field required", "input": said}]
-    },
+    "the input of another": lambda said: {"detail": [{"type": "missing", "msg": "Field required", "input": said}]},
     "its context": lambda said: {"detail": [{"loc": ["body"], "msg": "Value error", "ctx": {"error": said}}]},
     "the place of a text": lambda said: error(f"messages.0.content.0.text: {said}"),
     "the place of a tool's input": lambda said: error(f"messages.1.content.0.tool_use.input.path: {said}"),
