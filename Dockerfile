@@ -7,12 +7,15 @@ COPY pyproject.toml README.md LICENSE ./
 COPY pixlane pixlane
 COPY tasks tasks
 COPY worker worker
-RUN /opt/pixlane/bin/pip install --no-cache-dir . -c constraints.txt
+# EXTRAS: as [otel] or [flower,otel].
+ARG EXTRAS=""
+RUN /opt/pixlane/bin/pip install --no-cache-dir ".${EXTRAS}" -c constraints.txt
 
 FROM python:3.12-slim
-# libcairo2 is CairoSVG's; without a font family the text of an SVG is blank.
+# libcairo2 is CairoSVG's; without a font the text of an SVG is blank. Noto has the letters of nearly all scripts but Chinese,
+# Japanese and Korean, Liberation the widths of Arial, Times and Courier, which most SVG name. For CJK add fonts-noto-cjk (90 MB).
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libcairo2 fonts-dejavu-core \
+ && apt-get install -y --no-install-recommends libcairo2 fonts-dejavu-core fonts-liberation fonts-noto-core \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 10001 --home-dir /tmp --shell /usr/sbin/nologin pixlane
 COPY --from=build /opt/pixlane /opt/pixlane

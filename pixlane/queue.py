@@ -65,9 +65,9 @@ def make_app(servers: Servers, settings: Settings) -> Celery:
         task_queues=[waiting_line(name) for name in QUEUES],
         task_default_queue=QUEUES[0],
         task_create_missing_queues=False,
-        # Nothing listens to events or remote control; their keys only grow.
-        worker_enable_remote_control=False,
-        worker_send_task_events=False,
+        # Where nothing listens to events or remote control their keys only grow.
+        worker_enable_remote_control=settings.celery_events,
+        worker_send_task_events=settings.celery_events,
         task_send_sent_event=False,
         worker_hijack_root_logger=False,
         broker_connection_retry_on_startup=True,

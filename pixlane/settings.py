@@ -82,6 +82,7 @@ class Settings:
         False, "a client counts into the default registry of prometheus_client, which its program serves"
     )
     log_format: str = _knob("text", "form of a worker's log: text, or json for one object a line")
+    celery_events: bool = _knob(False, "a worker sends Celery's events and takes its remote control, for Flower")
     traces: bool = _knob(False, "spans for OpenTelemetry; needs the extra otel, whose OTEL_* variables say where they go")
 
     # How long things live

@@ -48,7 +48,7 @@ def test_the_worker_starts_when_redis_answers(redis: dict[str, Any], worker: dic
     assert "redis-cli" in " ".join(redis["healthcheck"]["test"])
 
 
-@pytest.mark.parametrize("service", ["redis", "worker"])
+@pytest.mark.parametrize("service", ["redis", "worker", "flower"])
 def test_a_service_has_no_rights_that_it_does_not_need(compose: dict[str, Any], service: str) -> None:
     given = compose["services"][service]
     assert given["read_only"] is True
@@ -105,8 +105,34 @@ def test_a_container_is_healthy_when_its_own_worker_is(worker: dict[str, Any]) -
     assert worker["healthcheck"]["test"] == ["CMD", "pixlane", "health", "--here"]
 
 
+def test_settings_of_the_workers_can_be_put_into_a_file_of_comments(worker: dict[str, Any]) -> None:
+    (name,) = worker["env_file"]
+    lines = (ROOT / name).read_text().splitlines()
+    examples = {line[1:].partition("=")[0] for line in lines if line.startswith("#PIXLANE_")}
+    assert examples <= {environment_name(name) for name in Settings.__dataclass_fields__}
+    assert len(examples) >= 3
+    assert all(line.startswith("#") for line in lines)
+
+
+def test_no_log_grows_for_ever(compose: dict[str, Any]) -> None:
+    for service in compose["services"].values():
+        assert service["logging"] == {"driver": "json-file", "options": {"max-size": "10m", "max-file": "5"}}
+
+
+def test_redis_has_time_to_read_its_file_before_it_counts_as_ill(redis: dict[str, Any]) -> None:
+    assert redis["healthcheck"]["start_period"] == "120s"
+
+
+def test_flower_starts_only_when_its_profile_is_named_and_listens_to_this_machine(compose: dict[str, Any]) -> None:
+    flower = compose["services"]["flower"]
+    assert flower["profiles"] == ["flower"]
+    assert all(port.startswith("127.0.0.1:") for port in flower["ports"])
+    assert flower["build"]["args"] == {"EXTRAS": "[flower]"}
+    assert '".${EXTRAS}"' in DOCKERFILE
+
+
 def test_the_image_has_a_font_and_cairo_and_never_imports_from_the_working_folder() -> None:
-    assert "fonts-dejavu-core" in DOCKERFILE
+    assert all(f"fonts-{name}" in DOCKERFILE for name in ("dejavu-core", "liberation", "noto-core"))
     assert "libcairo2" in DOCKERFILE
     assert "PYTHONSAFEPATH=1" in DOCKERFILE
     assert "-c constraints.txt" in DOCKERFILE
