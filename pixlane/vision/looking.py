@@ -28,6 +28,7 @@ from pixlane.vision.local.eye import LocalEye
 from pixlane.vision.memory import Memory, Seen
 from pixlane.vision.observation import Observation
 from pixlane.vision.reference import VisualReference
+from pixlane.vision.route import parse
 from pixlane.vision.selecting import Chosen, Selector
 from pixlane.vision.sending import Sender
 from pixlane.vision.wording import WORDING
@@ -65,6 +66,8 @@ class Question:
                 actual=len(prompt),
             )
         asked = None if model is None or not model.strip() else model.strip()
+        if asked is not None:
+            parse(asked)
         return cls(prompt.strip(), asked, Recipe(region=region).region)  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,8 +160,9 @@ class Looker:
         except PixlaneError as error:
             error.details["reference"] = reference.to_dict()
             raise
+        # Now the size is known whatever the header said; a vector source has that at which it was drawn.
         return Observation(
-            reference,
+            replace(reference, size=seen.size),
             seen.generated_by,
             question.prompt,
             **vars(seen.findings),
@@ -185,7 +189,8 @@ class Looker:
         picture = normalize(data, eye.recipe(question.region), limits=limits(self.settings))
         findings, by = eye.observe(picture, question.prompt, deadline)
         placed, notes = boxes.to_source(findings, picture)
-        return Seen(placed, by, (picture.width, picture.height), (*picture.notes, *notes))
+        size = picture.source.width, picture.source.height
+        return Seen(placed, by, (picture.width, picture.height), size, (*picture.notes, *notes))
 
 
 def limits(settings: Settings) -> Limits:

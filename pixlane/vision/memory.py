@@ -41,11 +41,15 @@ MARK_LIFE_S: Final = 3.0
 
 @dataclass(frozen=True)
 class Seen:
-    """What is remembered of an answer: everything that does not belong to one call alone."""
+    """What is remembered of an answer: everything that does not belong to one call alone.
+
+    `shown`, `size`: of the picture that was shown, and of the upright source in whose pixels the boxes are told.
+    """
 
     findings: Findings
     generated_by: GeneratedBy
     shown: tuple[int, int]
+    size: tuple[int, int]
     notes: tuple[Note, ...] = ()
 
     def to_json(self) -> str:
@@ -58,6 +62,7 @@ class Seen:
             findings_from(record["findings"]),
             known(GeneratedBy, record["generated_by"]),
             tuple(record["shown"]),
+            tuple(record["size"]),
             tuple(known(Note, note) for note in record["notes"]),
         )
 

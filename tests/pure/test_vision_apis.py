@@ -270,14 +270,17 @@ def test_boxes_in_a_region_are_told_in_pixels_of_the_whole_source() -> None:
 def test_a_box_that_stands_out_is_cut_off_and_one_outside_is_left_out() -> None:
     entries = [
         {"text": "out", "box": {"x": 150, "y": -10, "width": 200, "height": 50}, "confidence": None},
+        {"text": "over", "box": {"x": -20, "y": 60, "width": 50, "height": 90}, "confidence": None},
         {"text": "gone", "box": {"x": 500, "y": 500, "width": 10, "height": 10}, "confidence": None},
         {"text": "turned", "box": {"x": 50, "y": 50, "width": -10, "height": 10}, "confidence": None},
     ]
     with Provider("ollama", [said(ocr=entries)]) as provider:
         seen = look(provider)
-    out, gone, turned = (text.box for text in seen.ocr)
+    out, over, gone, turned = (text.box for text in seen.ocr)
     assert out is not None
     assert (out.x, out.y, out.width, out.height) == (150, 0, 50, 40)
+    assert over is not None
+    assert (over.x, over.y, over.width, over.height) == (0, 60, 30, 40)
     assert gone is None
     assert turned is None
     assert [note.code for note in seen.notes if note.code.startswith("box")] == ["box_clipped", "box_dropped"]
@@ -326,3 +329,14 @@ def test_a_server_of_ones_own_is_not_told_how_long_a_reply_may_be(wire: str) -> 
     told = [{"max_tokens", "options"} & set(provider.asked[0]) for provider in (own, hosted)]
     assert told[0] == set()
     assert told[1]
+
+
+def test_the_endpoint_that_is_named_is_the_one_that_is_asked() -> None:
+    with Provider("anthropic", [GOOD]) as here, Provider("openai_chat", [GOOD], name="anthropic") as there:
+        about = {**here.config["providers"]["anthropic"], "endpoints": {"eu": {"base_url": there.base_url, "wire": there.wire}}}
+        looker = Looker(settings.load({}), {"providers": {"anthropic": about}}, here.environ, LocalMemory(), QUICK)
+        seen = looker.look(PICTURE, Question.of("What?", "anthropic@eu/stub-vlm"), None)
+    assert (len(here.asked), len(there.asked)) == (0, 1)
+    assert seen.generated_by.endpoint == "eu"
+    assert seen.selection is not None
+    assert seen.selection.to_dict()["chosen"] == "anthropic@eu/stub-vlm"

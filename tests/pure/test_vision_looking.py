@@ -33,7 +33,7 @@ from pixlane.vision.observation import NOTE_CODES, Observation
 from pixlane.vision.sending import Sender
 from tests.pure import make
 from tests.stubs.http import Reply
-from tests.stubs.vision import FINDINGS, GOOD, REFUSING, Provider, Said
+from tests.stubs.vision import FINDINGS, GOOD, REFUSING, Provider, Said, said
 
 PNG = make.flat(make.RED, size=(20, 10))
 NOBODY: dict[str, str] = {}
@@ -203,6 +203,24 @@ def test_a_question_says_something(prompt: str) -> None:
 def test_a_question_has_an_end() -> None:
     with pytest.raises(InvalidArgument, match="32,768"):
         Question.of("x" * 32_769)
+
+
+def test_the_size_is_that_in_which_boxes_are_told_also_of_a_vector_source_and_one_whose_header_does_not_say() -> None:
+    small = b'<svg xmlns="http://www.w3.org/2000/svg" width="100" height="50"><rect width="90" height="40" fill="red"/></svg>'
+    late = make.with_segment(make.flat(make.RED, size=(300, 200), form="JPEG"), 0xE2, b"x" * 65_000)
+    late = make.with_segment(late, 0xE2, b"x" * 65_000)
+    whole = {"x": 0, "y": 0, "width": 9_999, "height": 9_999}
+    with Provider("openai_chat", [said(ocr=[{"text": "w", "box": whole, "confidence": None}])]) as provider:
+        for data, size in ((small, (512, 256)), (late, (300, 200))):
+            seen = view(provider, data)
+            box = seen.ocr[0].box
+            assert box is not None
+            assert (seen.reference.size, (box.width, box.height)) == (size, size)
+
+
+def test_a_model_that_cannot_be_named_so_is_refused_before_anything_is_read() -> None:
+    with pytest.raises(InvalidArgument, match="provider/model"):
+        view_image("nowhere.png", "What?", model="gpt-4o")
 
 
 # The reference, whatever happens -----------------------------------------------------------------------------------------------
