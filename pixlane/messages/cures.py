@@ -61,7 +61,7 @@ def attempt(history: History, item: Item, fault: ImageFault) -> None:
         told = f"declared as {item.at.mime}, the bytes are {item.mime}" if labelled else "the part was spelled anew"
         history.note("relabelled" if labelled else "respelled", item, told)
     else:
-        history.redraw(item, "transcoded", REASONS[fault.kind])
+        history.redraw(item, "transcoded", reason(fault))
     if item.shown and history.part(item) == before:  # an attempt that changed nothing is none
         item.data, item.rewritten = None, False
         history.changes = [change for change in history.changes if change.path != item.at.path]
@@ -71,11 +71,17 @@ def give_way(history: History, item: Item, fault: ImageFault) -> None:
     """A description, or a placeholder with the reason; of an image that is elsewhere, its URL."""
     if item.at.url is not None:
         words = history.sentences.handle_url_unseen.format(url=item.at.url)
-        history.omit(item, REASONS[fault.kind], words=words)
+        history.omit(item, reason(fault), words=words)
         return
     if history.describe is not None and item.source and item.data is None:
         look(history, item)
-    history.give_way(item, REASONS[fault.kind])
+    history.give_way(item, reason(fault))
+
+
+def reason(fault: ImageFault) -> str:
+    """Why an image was touched, with the limit that was named."""
+    named = f" (it takes {fault.limit:,} {fault.unit})" if fault.limit is not None and fault.unit and not fault.at_least else ""
+    return REASONS[fault.kind] + named
 
 
 def look(history: History, item: Item) -> None:
@@ -117,7 +123,7 @@ def _shrink(history: History, item: Item, fault: ImageFault) -> None:
     if fault.at_least or isinstance(history.pictures.draw(item.sha256, item.source, recipe), PixlaneError):
         give_way(history, item, fault)  # a picture never grows
     else:
-        history.draw(item, recipe, "shrunk", REASONS[fault.kind])
+        history.draw(item, recipe, "shrunk", reason(fault))
 
 
 def _shrunk(history: History, item: Item, *, chars: int | None = None, side_px: int | None = None) -> Recipe:

@@ -20,7 +20,7 @@ from pixlane.messages.faults import ImageFault
 from pixlane.messages.history import History, Item
 from pixlane.messages.pictures import Memory, Pictures, sha256_of
 from pixlane.messages.sentences import DEFAULT, Sentences
-from pixlane.messages.suspects import Tried
+from pixlane.messages.suspects import Suspects, Tried
 from pixlane.messages.wires import Wire
 from pixlane.profiles import Profile
 
@@ -117,12 +117,16 @@ def _treat(history: History, fault: ImageFault, tried: Tried) -> Tried:
                 cures.attempt(history, item, fault)
         if history.changes:
             return frozenset((sha256_of(item.data or item.source), fault.kind) for item in untried if item.shown)
-    _strip(history, fault, found.items)
+    _strip(history, fault, found)
     return frozenset()
 
 
-def _strip(history: History, fault: ImageFault, items: list[Item]) -> None:
-    """Words in place of pixels: in tool results first, unless no pixels may stay at all."""
+def _strip(history: History, fault: ImageFault, found: Suspects) -> None:
+    """Words in place of pixels: in tool results first, unless no pixels may stay at all.
+
+    Without evidence, what only the provider can look at goes before what was proved here.
+    """
+    items = found.items if found.evidence else [item for item in found.items if not item.source] or found.items
     in_results = [item for item in items if item.at.in_tool_result]
     for item in items if fault.kind in AT_ONCE else in_results or items:
         cures.give_way(history, item, fault)

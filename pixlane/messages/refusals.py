@@ -24,7 +24,7 @@ MAX_BODY_CHARS = 1_000_000  # after pictures were taken out
 MAX_LISTED = 20
 MAX_CHAIN = 5  # causes of an exception
 
-_PICTURE = re.compile(r"[A-Za-z0-9+/=]{256,}")  # base64 that the body repeats
+_PICTURE = re.compile(r"[A-Za-z0-9+/=]{1024,}")  # base64 that the body repeats
 _QUOTES = str.maketrans({quote: "'" for quote in '"`´‘’“”'})
 _LITERAL = re.compile(r"""b?(['"])(?:\\.|(?!\1)[^\\])*\1""", re.DOTALL)
 _HEADS = re.compile(

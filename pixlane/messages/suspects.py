@@ -12,6 +12,7 @@ from pixlane.messages.faults import ImageFault
 from pixlane.messages.history import History, Item
 from pixlane.rendition import data_url_length
 
+URL_CHARS = 150  # of a URL tell which it is: what was said is shortened
 LIKELY_SHARE = 0.5  # of the largest: what is that large may be meant as well
 
 Tried = frozenset[tuple[str, str]]
@@ -82,7 +83,7 @@ def _identified(items: list[Item], fault: ImageFault) -> list[Item]:
     """Images of exactly the size that was said, and the one whose URL was said."""
     if fault.urls:
         remote = [item for item in items if item.at.url is not None]
-        return [item for item in remote if item.at.url and item.at.url in fault.text] or remote
+        return [item for item in remote if item.at.url and item.at.url[:URL_CHARS] in fault.text] or remote
     if fault.kind != "bytes" or fault.actual is None:
         return []
     return [item for item in items if item.source and fault.actual in (len(item.source), *_characters(item))]

@@ -101,6 +101,24 @@ def test_a_url_that_was_refused_is_named_in_words_and_other_images_stay() -> Non
     assert [image.url for image in wires.images(recovery.messages, "openai_chat")] == [good, None]
 
 
+def test_what_only_the_provider_can_look_at_goes_before_what_was_proved_here() -> None:
+    part = wires.get("openai_chat").url_part("https://example.com/a.png")
+    messages = [user(PNG, part, wire="openai_chat")]
+    found = fault("The image data you provided does not represent a valid image", "openai")
+    first = recovered(messages, found, "openai_chat", "openai_chat")
+    assert shown(first.messages, "openai_chat") == [PNG]
+    second = recovered(first.messages, found, "openai_chat", "openai_chat", after=first)
+    assert shown(second.messages, "openai_chat") == []
+
+
+def test_a_long_url_is_known_by_its_beginning() -> None:
+    urls = [f"https://example.com/{letter}.png?signature={'x' * 900}" for letter in "ab"]
+    messages = [user(*(wires.get("openai_chat").url_part(url) for url in urls), wire="openai_chat")]
+    found = fault(f"Failed to download image from {urls[1]}. Image URL is invalid.", "openai")
+    recovery = recovered(messages, found, "openai_chat", "openai_chat")
+    assert [image.url for image in wires.images(recovery.messages, "openai_chat")] == [urls[0]]
+
+
 # No pixels at all --------------------------------------------------------------------------------------------------------------
 
 NO_VISION = "unknown variant `image_url`, expected `text`"

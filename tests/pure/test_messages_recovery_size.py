@@ -99,9 +99,12 @@ def test_quality_goes_before_pixels_and_pixels_by_halves_to_a_floor() -> None:
 
 
 def test_what_cannot_get_below_the_limit_gives_way_at_once() -> None:
-    recovery = recovered([user(PHOTO, PNG, mime="image/jpeg")], ImageFault("bytes", "", "any", 200, basis="base64"))
+    found = ImageFault("bytes", "", "any", 200, unit="bytes", basis="base64")
+    recovery = recovered([user(PHOTO, PNG, mime="image/jpeg")], found)
     assert codes(recovery) == ["omitted"]
-    assert DEFAULT.omitted_because.format(reason="the provider refused it as too large") in said(recovery.messages)
+    assert DEFAULT.omitted_because.format(reason="the provider refused it as too large (it takes 200 bytes)") in said(
+        recovery.messages
+    )
     assert shown(recovery.messages) == [PNG]
 
 
