@@ -85,6 +85,7 @@ class History:
         self.texts = wires.texts(messages, wire)
         self.new_texts: dict[Path, str] = {}
         self.changes: list[Change] = []
+        self.plain: set[int] = set()  # messages that become one string, where only texts are left in them
 
     @property
     def shown(self) -> list[Item]:
@@ -203,6 +204,8 @@ class History:
             elif item.rewritten:
                 changed[item.at.path] = [self.part(item)]
         messages = wires.replace(self.messages, self.wire, changed)
+        for index in self.plain:
+            messages[index] = self.wire.as_string(messages[index])
         return _with_moved(messages, moved, self.wire)
 
     def _outside(self, item: Item) -> Part:

@@ -222,7 +222,7 @@ def test_tool_images_move_behind_all_results_where_the_receiver_drops_them() -> 
         (2, False, PNG),
         (2, False, JPEG),
     ]
-    assert repaired.messages[0]["content"][1]["text"] == DEFAULT.moved
+    assert repaired.messages[0]["content"] == f"taken\n\n{DEFAULT.moved}"  # one string: such a receiver may take no list
 
 
 def test_tool_images_stay_where_the_receiver_shows_them() -> None:

@@ -13,6 +13,7 @@ from pixlane.errors import InvalidArgument
 from pixlane.messages import wires
 from pixlane.messages.wires import data_urls
 from tests.pure import make
+from tests.stubs import published
 
 PNG = make.flat(make.RED, (8, 4))
 B64 = base64.b64encode(PNG).decode()
@@ -22,7 +23,7 @@ REMOTE = "https://example.com/a.png?x=1#y"
 # The shapes as providers publish them: an inline image, a remote one.
 INLINE: dict[str, Any] = {
     "openai_chat": {"type": "image_url", "image_url": {"url": URL}},
-    "openai_responses": {"type": "input_image", "image_url": URL},
+    "openai_responses": {"type": "input_image", "detail": "auto", "image_url": URL},
     "anthropic": {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": B64}},
     "bedrock": {"image": {"format": "png", "source": {"bytes": PNG}}},
     "gemini": {"inlineData": {"mimeType": "image/png", "data": B64}},
@@ -35,7 +36,7 @@ INLINE: dict[str, Any] = {
 }
 BY_URL: dict[str, Any] = {
     "openai_chat": {"type": "image_url", "image_url": {"url": REMOTE}},
-    "openai_responses": {"type": "input_image", "image_url": REMOTE},
+    "openai_responses": {"type": "input_image", "detail": "auto", "image_url": REMOTE},
     "anthropic": {"type": "image", "source": {"type": "url", "url": REMOTE}},
     "mistral": {"type": "image_url", "image_url": REMOTE},
     "langchain": {"type": "image", "url": REMOTE},
@@ -312,3 +313,17 @@ def test_messages_without_bytes_are_json() -> None:
     for name in wires.NAMES:
         if name != "bedrock":
             json.dumps(conversation(wires.get(name)))
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai_chat", "openai_responses", "gemini", "ollama"])
+def test_what_a_wire_writes_has_the_form_that_the_vendor_publishes(name: str) -> None:
+    wire = wires.get(name)
+    parts = [wire.text_part("look"), wire.image_part("image/png", PNG), *([wire.url_part(REMOTE)] if wire.takes_url else [])]
+    said = wire.user_message(parts)
+    key = {"openai_responses": "input", "gemini": "contents"}.get(name, "messages")
+    body: dict[str, Any] = {key: [said]}
+    if name == "gemini":
+        body |= {"systemInstruction": said, "generationConfig": {}}
+    else:
+        body |= {"model": "m"} | ({"max_tokens": 9} if name == "anthropic" else {})
+    published.check(name, body)

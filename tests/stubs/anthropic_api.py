@@ -27,13 +27,15 @@ class AnthropicMessages(Provider):
     """Checks in the order of the API: the size of the request, the shape, each image, then what holds for all of them."""
 
     name = "Anthropic"
+    form = "anthropic"
     limits_of = "anthropic"
 
     def read(self, request: Request) -> Turn:
         if len(request.body) > self.limits["max_request_bytes"]:
             raise self.refuse("request")
         assert request.path == "/v1/messages", request.path
-        assert {"x-api-key", "anthropic-version"} <= request.headers.keys()
+        assert "anthropic-version" in request.headers
+        assert {"x-api-key", "authorization"} & request.headers.keys()
         messages = request.json["messages"]
         blocks = list(self._blocks(messages))
         self._check_pairs(messages)

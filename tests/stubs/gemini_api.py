@@ -17,6 +17,19 @@ NAMED_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/heic
 TYPE_CONFUSED = ("image/bmp", "image/tiff")  # answered with a sentence that names nothing
 
 
+FREE_FORM = ("args", "response")  # their keys are the caller's own
+
+
+def camel(node: Any) -> Any:
+    """A request with its keys in one spelling: protobuf's JSON takes both, and Google's SDK writes both."""
+    if isinstance(node, list):
+        return [camel(child) for child in node]
+    if not isinstance(node, dict):
+        return node
+    spelled = {key: "".join(word if not n else word.capitalize() for n, word in enumerate(key.split("_"))) for key in node}
+    return {spelled[key]: child if key in FREE_FORM else camel(child) for key, child in node.items()}
+
+
 class Gemini3(Provider):
     """Takes images in a function's response."""
 
@@ -30,7 +43,7 @@ class Gemini3(Provider):
         assert "x-goog-api-key" in request.headers
         seen: list[Picture] = []
         texts: list[str] = []
-        contents = request.json["contents"]
+        contents = camel(request.json["contents"])
         self._check_pairs(contents)
         for n, content in enumerate(contents):
             if not content.get("parts"):

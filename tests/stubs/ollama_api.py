@@ -8,7 +8,7 @@ from tests.stubs import pictures
 from tests.stubs.http import Request
 from tests.stubs.openai_api import OpenAIChat
 from tests.stubs.pictures import Picture
-from tests.stubs.provider import Provider, Refused, Turn
+from tests.stubs.provider import Provider, Refused, Turn, limits_published
 
 
 class OllamaChat(Provider):
@@ -43,7 +43,11 @@ class OllamaChat(Provider):
             broken = next((place for place, one in enumerate(str(text)) if not (one.isalnum() or one in "+/=")), len(str(text)))
             raise self.refuse("base64", actual=broken)
         picture = pictures.look(data)
-        if picture.mime not in self.limits["accepted_mime"] or not picture.whole:
+        taken = (
+            *self.limits["accepted_mime"],
+            *limits_published("ollama_openai_compat")["accepted_mime"],
+        )  # WebP becomes PNG before
+        if picture.mime not in taken or not picture.whole:
             raise self.refuse("decode")
         return picture
 

@@ -51,6 +51,7 @@ class OpenAIChat(OpenAI):
     """
 
     limits_of = "openai_chat"
+    form = "openai_chat"
 
     def __init__(self, *args: Any, sees: bool = True, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -122,6 +123,7 @@ class OpenAIResponses(OpenAI):
     """POST /responses."""
 
     limits_of = "openai_responses"
+    form = "openai_responses"
 
     def read(self, request: Request) -> Turn:
         assert request.path.endswith("/responses"), request.path

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
+from tests.stubs import published
 from tests.stubs.http import Reply, Request
 from tests.stubs.pictures import Picture
 
@@ -55,14 +56,15 @@ class Provider:
     Attributes:
         requests: how many came in.
         refused: every refusal, in order.
-        turns: every answered request, in order.
+        turns: every answered request, in order; each had the form that the vendor publishes (`form`, a name of `published`).
     """
 
+    form: ClassVar[str] = ""
     limits_of: ClassVar[str]
     name: ClassVar[str]  # as the rows of `refusals.json` name it
 
     def __init__(self, limits: dict[str, Any] | None = None, wording: dict[str, str] | None = None) -> None:
-        self.limits = {**published(self.limits_of), **(limits or {})}
+        self.limits = {**limits_enforced(self.limits_of), **(limits or {})}
         self.wording = wording or {}
         self.requests = 0
         self.refused: list[Refused] = []
@@ -75,6 +77,8 @@ class Provider:
         except Refused as refused:
             self.refused.append(refused)
             return Reply(self.error(refused), refused.status)
+        if self.form:
+            published.check(self.form, request.json)
         self.turns.append(turn)
         return Reply(self.success(request, self.words(turn)))
 
@@ -97,15 +101,21 @@ class Provider:
         return Refused(f"{provider or self.name}.{self.wording.get(what, what)}", **values)
 
     def words(self, turn: Turn) -> str:
-        """The answer of the model: what it was asked last, and what it sees."""
-        asked = " ".join(turn.texts[-1].split()[:SHOWN_WORDS]) if turn.texts else ""
+        """The answer of the model: what it was asked last, besides remarks in brackets, and what it sees."""
+        asked = " ".join(next((text for text in reversed(turn.texts) if text[:1] != "["), "").split()[:SHOWN_WORDS])
         return f"You said: {asked} | I see {len(turn.pictures)} images: {', '.join(map(str, turn.pictures))}"
 
 
-def published(name: str) -> dict[str, Any]:
-    """The limits of a surface: the published ones, and over them those that its error texts name."""
+def limits_published(name: str) -> dict[str, Any]:
+    """The limits that a surface publishes."""
     record = _data("limits.json")["providers"][name]
-    return {**{key: value for key, value in record.items() if key not in ("evidence", "source")}, **record.get("enforced", {})}
+    return {key: value for key, value in record.items() if key not in ("evidence", "source", "enforced")}
+
+
+def limits_enforced(name: str) -> dict[str, Any]:
+    """The published limits, and over them those that its error texts name, which may be older."""
+    record = _data("limits.json")["providers"][name]
+    return {**limits_published(name), **record.get("enforced", {})}
 
 
 @cache

@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 from pixlane.messages.wires import data_urls
 from pixlane.messages.wires.wire import Found, Message, Part, Path, Wire
 
+DETAIL = "auto"  # the schema wants it said, though it is the default: openai-openapi, InputImageContent
 # 64 x 64 px, white: stands for a screenshot that cannot be sent
 BLANK = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAEklEQVR42mP4DwUMo4xRBukMAOPT/hAC2mzjAAAAAElFTkSuQmCC")
 
 
 class OpenAIResponses(Wire):
-    """`{"type": "input_image", "image_url": "..."}`; a computer's screenshot stands alone as the `output` of its item."""
+    """`{"type": "input_image", "detail": "auto", "image_url": "..."}`; a computer's screenshot stands alone as the `output` of its item."""
 
     name: ClassVar[str] = "openai_responses"
     tool_images: ClassVar[bool | None] = True
@@ -27,13 +28,13 @@ class OpenAIResponses(Wire):
         return self.url_part(data_urls.build(mime, data))
 
     def url_part(self, url: str) -> Part:
-        return {"type": "input_image", "image_url": url}
+        return {"type": "input_image", "detail": DETAIL, "image_url": url}
 
     def with_image(self, part: Any, mime: str, data: bytes) -> Any:
         kept = {key: value for key, value in part.items() if key != "file_id"}
         if part.get("type") == "image_url":
             old = part["image_url"] if isinstance(part["image_url"], Mapping) else {}
-            kept |= {"type": "input_image", **{key: old[key] for key in ("detail",) if key in old}}
+            kept |= {"type": "input_image", "detail": old.get("detail", DETAIL)}
         return {**kept, "image_url": data_urls.build(mime, data)}
 
     def read(self, part: Mapping[str, Any]) -> Found | None:
