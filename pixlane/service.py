@@ -128,4 +128,7 @@ class Service:
 
 
 def _lies_under(given: str | os.PathLike[str], root: Path) -> bool:
-    return Path(os.path.realpath(checked_path(given))).is_relative_to(root)
+    try:
+        return Path(os.path.realpath(checked_path(given))).is_relative_to(root)
+    except OSError:  # a link that vanished while it was followed: whoever reads the file says what is wrong
+        return False

@@ -107,6 +107,14 @@ def blocks(path: str, limit: int, *, root: str | None = None) -> Iterator[bytes]
         raise _unreadable(path, error) from error
 
 
+def first_bytes(path: str) -> bytes:
+    """At most HEAD_BYTES from the beginning of a regular file, of any size. Raises OSError, NotAFile."""
+    with open(os.open(path, _FLAGS), "rb", buffering=0) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise NotAFile(f"{path} is not a regular file")
+        return file.read(HEAD_BYTES)
+
+
 def sha256_of(pieces: Iterable[bytes]) -> str:
     """SHA-256 of the bytes in pieces, lower-case hex."""
     digest = hashlib.sha256()
@@ -125,7 +133,10 @@ def read_allowed(path: str, config: Settings) -> bytes:
 
 def read_under(path: str, roots: Sequence[str], limit: int, *, who: str = "this call") -> bytes:
     """The bytes of a regular file under one of the roots, links resolved in both; at most `limit`. Raises as `read_allowed`."""
-    resolved = os.path.realpath(checked_path(path))
+    try:
+        resolved = os.path.realpath(checked_path(path))
+    except OSError as error:  # a link that vanished while it was followed
+        raise _unreadable(path, error) from error
     root = next((root for root in roots if Path(resolved).is_relative_to(root)), None)
     if root is None:
         named = ", ".join(roots) if roots else "no folder; sources have to travel as bytes"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pixlane import formats
+from pixlane import formats, sources
 from pixlane.batch.patterns import Patterns
 from pixlane.errors import InvalidArgument, NotAFile, PixlaneError, SourceMissing, SourceUnreadable
 
@@ -141,6 +141,8 @@ class Listing:
                 said = _said_by_bytes(entry.path)
             except OSError as error:
                 return Problem(path, _unreadable(path, error))
+            except NotAFile as error:  # it was swapped for something else just now
+                return Problem(path, error)
         if said is None or not said.image:
             return Skipped(path, NOT_AN_IMAGE)
         return Skipped(path, PDF) if said.name == "pdf" and not self.include else found
@@ -175,8 +177,7 @@ def _why_not_followed(target: str, root: str, out: str | None) -> str | None:
 
 
 def _said_by_bytes(path: str) -> formats.Format:
-    with open(path, "rb", buffering=0) as file:
-        return formats.detect(file.read(formats.HEAD_BYTES), name=path).format
+    return formats.detect(sources.first_bytes(path), name=path).format
 
 
 def _unreadable(path: str, error: OSError) -> PixlaneError:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import io
 import json
 import os
@@ -22,11 +24,13 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from PIL import Image
 from prometheus_client.parser import text_string_to_metric_families
 
-from pixlane import Client, Recipe
+from pixlane import AsyncClient, Client, PixlaneError, Recipe
 from pixlane.metrics import INSTRUMENTS, OF_WORKERS
 from pixlane.settings import Settings
 from pixlane.stats import Observer, rates
+from pixlane.store.envelope import push
 from pixlane.store.keys import Keys
+from pixlane.store.ledger import Job, Message
 from pixlane.store.servers import Servers
 from tests.embedded.conftest import Valkey, Worker, wait_until
 
@@ -244,8 +248,6 @@ def test_a_job_that_is_sent_again_keeps_its_trace(valkey: Valkey, quick: Setting
         job = client.submit(picture(4))
         record = json.loads(valkey.redis.hget(KEYS.job(job.key), "job"))
         assert record["trace"] is None  # nobody traces here
-    from pixlane.store.ledger import Job
-
     trace = f"00-{'a' * 32}-{'b' * 16}-01"
     assert Job.from_dict({**Job.of("0" * 64, Recipe(), None, trace).to_dict()}).trace == trace
 
@@ -314,3 +316,58 @@ def test_on_a_terminal_it_is_a_live_view_that_bears_an_outage_and_ends_with_ctrl
         raise
     finally:
         os.close(terminal)
+
+
+def test_a_message_of_a_stranger_is_refused_told_and_counted_and_the_worker_goes_on(
+    client: Client, valkey: Valkey, start_worker: Callable[..., Worker]
+) -> None:
+    port = a_free_port()
+    worker = start_worker(metrics_port=port)
+    keys = set(valkey.redis.keys())
+    job = Job.of("0" * 64, Recipe())
+    envelope = json.loads(push(KEYS, [Message(job, "interactive", 1)])[2])
+    body = json.loads(envelope["body"])
+    body[1]["job"] |= {"sha256": "somebody:else"}
+    valkey.redis.lpush(KEYS.waiting("interactive"), json.dumps({**envelope, "body": json.dumps(body)}))
+    wait_until(lambda: scraped(port)["pixlane_refused_messages_total",] == 1, "it is counted")
+    assert "a message was refused: no record of a job: sha256 is not of its form" in worker.log.read_text()
+    assert client.submit(picture(1)).result(60).mime == "image/png"
+    assert not [key for key in set(valkey.redis.keys()) - keys if b"somebody" in key]
+
+
+class Shots(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(picture(99))
+
+    def log_message(self, *_: object) -> None: ...
+
+
+def test_a_url_is_fetched_by_the_client_and_its_bytes_go_to_the_worker(
+    valkey: Valkey, quick: Settings, start_worker: Callable[..., Worker]
+) -> None:
+    start_worker()
+    following = replace(quick, url_sources=True, url_allowed_networks="127.0.0.1")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Shots) as web:
+        thread = threading.Thread(target=web.serve_forever, args=(0.02,))
+        thread.start()
+        url = f"http://127.0.0.1:{web.server_port}/shots/a.jpg?token=1"
+        try:
+            with Client(valkey.url, settings=following) as opened:
+                rendition = opened.submit(url).result(60)
+                ((given, same),) = opened.map([url])
+            with Client(valkey.url, settings=quick) as closed, pytest.raises(PixlaneError, match="PIXLANE_URL_SOURCES"):
+                closed.submit(url)
+            again = asyncio.run(_by_asyncio(valkey.url, following, url))
+        finally:
+            web.shutdown()
+            thread.join()
+    assert given == url
+    assert rendition.source.sha256 == same.source.sha256 == again.source.sha256 == hashlib.sha256(picture(99)).hexdigest()
+    assert "declared_type_wrong" in {note.code for note in rendition.notes}  # the URL said .jpg
+
+
+async def _by_asyncio(url: str, knobs: Settings, source: str) -> Any:
+    async with AsyncClient(url, settings=knobs) as opened:
+        return await (await opened.submit(source)).result(60)
