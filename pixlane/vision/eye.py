@@ -59,15 +59,16 @@ class _Conversation:
         turns: tuple[Turn, ...] = ()
         first = self._ask(turns)
         try:
-            findings = self._read(first)
+            findings = reply.read(first.text)
         except reply.InvalidReply as error:
             said = wording.AGAIN_SHORTER if first.ended == "cut" else wording.AGAIN.format(problem=error)
             turns = (Turn(first.text, said),)
             second = self._ask(turns)
             try:
-                findings = self._read(second)
+                findings = reply.read(second.text)
             except reply.InvalidReply as again:
-                raise self._failed("invalid_reply", self._of_invalid(second, again), reply=second.text[:SHOWN_CHARS]) from None
+                clause = f"its reply is not valid, and neither is that to a second request: {again}"
+                raise self._failed("invalid_reply", clause, reply=second.text[:SHOWN_CHARS]) from None
         if self.api.units == "thousandths":
             findings = from_thousandths(findings, self.picture.width, self.picture.height)
         route = self.target.route
@@ -133,14 +134,6 @@ class _Conversation:
             and error.status in BAD_REQUEST
             and any(word.lower() in error.message.lower() for word in words)
         )
-
-    def _read(self, said: Reply) -> Findings:
-        if said.ended == "cut":
-            raise reply.InvalidReply("it was cut off at its greatest length")
-        return reply.read(said.text)
-
-    def _of_invalid(self, said: Reply, problem: reply.InvalidReply) -> str:
-        return f"the reply is not valid, and that to a second request neither: {problem}"
 
     def _unanswered(self, error: Unanswered) -> VisionObservationFailed:
         return self._failed(error.reason, error.message, status=error.status, transient=error.transient)
