@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "submit": "Put one image into the queue and print its key.",
     "get": "Print a finished data URL from the cache; never starts work.",
     "key": "Print the hash, the recipe's fingerprint and the Redis keys of a file.",
+    "look": "Ask a question about a picture; without a model its text is read.",
     "route": "Say what would happen to the images of a message, and why; sends nothing.",
     "config": "Show or set an agent's configuration, each value with its origin.",
     "up": "Run the embedded service in the foreground.",

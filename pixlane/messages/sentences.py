@@ -53,6 +53,29 @@ class Sentences:
     )
     left_out: str = "[image left out: {name} ({what}): {reason}]"
 
+    # Seeing by description: the text lane, the vision tool, reading a file
+    by_model: str = "the model {model}"
+    by_ocr: str = "text recognition on this machine ({model}); no model looked at it, so only its text is known"
+    eye_described: str = "[Image {number} of {count}: {what}. You are not shown it. Described by {by}:]"
+    eye_failed: str = (
+        "[Image {number} of {count}: {name}. You are not shown it and it could NOT be described: {reason}. "
+        "Nothing is known of what it shows.]"
+    )
+    eye_closer: str = "[For a closer look ask the vision tool about: {path}]"
+    eye_again: str = "[To try again ask the vision tool about: {path}]"
+    eye_answer: str = "[{what}. You are not shown it. Answered by {by}:]"
+    eye_no_answer: str = (
+        "[{name}: you are not shown it and the question could NOT be answered: {reason}. Nothing is known of what it shows.]"
+    )
+    quoted: str = "> {line}"
+    question: str = "Question: {question}"
+    already_shown: str = "[{path} is in this conversation already: look at it there; it is not sent a second time.]"
+    file_read: str = "[{path}: {what}]"
+    file_no_image: str = "[{path} is not an image: its bytes are {what}]"
+    file_failed: str = "[{path} could NOT be read: {reason}]"
+    document: str = "[{path}: {what}, {pages} pages. {shown}]"
+    document_page: str = "[page {page}]"
+
 
 CLAIMS = ("image_loaded", "images_loaded", "scale")
 """Sentences that are only true beside the pixels they speak of; they leave together."""

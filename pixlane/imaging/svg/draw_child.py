@@ -2,7 +2,8 @@
 
 Protocol, on stdin and on what was stdout: 4 bytes length of a JSON header, the header, then `payload_bytes` bytes.
 Nothing of pixlane is imported here.
-Asked: {"op": "svg", "engine", "width", "height", ...} with the markup, or {"op": "pdf", "page", ...} with the document.
+Asked: {"op": "svg", "engine", "width", "height", ...} with the markup, or {"op": "pdf", "page", ...} or
+{"op": "pdf_text", "first", "last", "max_characters"} with the document.
 Answered: {"ok": true, ...} with a PNG or raw pixels, or {"ok": false, "code", "message"}.
 The process ends when stdin does; while an engine runs, an alarm that nothing can delay ends it with its job.
 """
@@ -171,6 +172,19 @@ def open_pdf(header: dict[str, Any], data: bytes) -> Answer:
         return {"pages": count, "width": width, "height": height}, b""
 
 
+def read_pdf(header: dict[str, Any], data: bytes) -> Answer:
+    """The text of the pages from `first` to before `last`, as JSON: a list with a text for each, together so many characters."""
+    with _document(data) as document:
+        texts, left = [], header["max_characters"]
+        for number in range(header["first"], min(header["last"], len(document))):
+            text = document[number].get_textpage().get_text_range()
+            texts.append(text[:left])
+            left -= len(text)
+            if left <= 0:
+                break
+        return {"pages": len(document), "cut": left < 0}, json.dumps(texts).encode()
+
+
 def draw_pdf(header: dict[str, Any], data: bytes) -> Answer:
     """A page as raw RGB on white at exactly width x height, with its forms and annotations."""
     with _document(data) as document:
@@ -213,6 +227,7 @@ OPERATIONS: dict[str, Callable[[dict[str, Any], bytes], Answer]] = {
     "svg": draw_svg,
     "pdf_open": open_pdf,
     "pdf": draw_pdf,
+    "pdf_text": read_pdf,
 }
 
 
