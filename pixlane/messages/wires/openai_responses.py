@@ -15,7 +15,7 @@ BLANK = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAEklEQV
 
 
 class OpenAIResponses(Wire):
-    """`{"type": "input_image", "detail": "auto", "image_url": "..."}`; a computer's screenshot stands alone as the `output` of its item."""
+    """`{"type": "input_image", "detail": "auto", "image_url": "..."}`; a screenshot stands alone as the `output` of its item."""
 
     name: ClassVar[str] = "openai_responses"
     tool_images: ClassVar[bool | None] = True
