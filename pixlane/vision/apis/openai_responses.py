@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from pixlane.messages.wires import Part
 from pixlane.vision.apis.api import Api, Ask, Reply, joined
 from pixlane.vision.findings import SCHEMA
 
@@ -18,9 +17,6 @@ class OpenAIResponses(Api):
 
     def url(self, base_url: str, model: str) -> str:
         return joined(base_url, "responses")
-
-    def picture(self, ask: Ask) -> Part:
-        return {**super().picture(ask), "detail": "auto"}  # required there
 
     def body(self, ask: Ask) -> dict[str, Any]:
         items = [self.opening(ask)]
