@@ -183,7 +183,17 @@ def test_a_pause_that_the_provider_asks_for_is_kept_and_one_beyond_the_deadline_
     assert len(provider.asked) == 1
 
 
-def test_a_slow_provider_is_given_up_at_the_deadline() -> None:
+def test_a_pause_may_be_named_by_its_end() -> None:
+    past, future = ("Tue, 01 Dec 2020 00:00:00 GMT", "Fri, 31 Dec 2199 23:59:59 GMT")
+    with Provider("anthropic", [Reply({}, 529, {"Retry-After": past}), GOOD]) as provider:
+        assert look(provider).generated_by.attempts == 2
+    beyond = pytest.raises(VisionObservationFailed, match="the next try would be in")
+    with Provider("anthropic", [Reply({}, 529, {"Retry-After": future}), GOOD]) as provider, beyond:
+        look(provider)
+    assert len(provider.asked) == 1
+
+
+def test_a_slow_provider() -> None:
     with Provider("anthropic", [Said(GOOD.text, after_s=3.0)]) as provider, pytest.raises(VisionObservationFailed) as caught:
         look(provider, timeout_s=0.5)
     assert (caught.value.details["reason"], caught.value.retryable) == ("deadline", True)
