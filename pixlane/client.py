@@ -22,6 +22,7 @@ from pixlane.settings import Settings
 from pixlane.sources import Given
 from pixlane.steps import Ask, End, Failure, Fetch, Flow, Found, Give, Pause, Publish, Step, T, Watch, advance
 from pixlane.store.connect import AsyncServer, Server
+from pixlane.store.nodes import open_async_cache, open_cache
 
 if TYPE_CHECKING:
     from pixlane.vision.jobs import AsyncObservationJob, ObservationJob
@@ -55,7 +56,7 @@ class Client:
         self._service.attach()
         servers, timeout_s = self._service.servers, self._service.settings.store_timeout_s
         self._ledger = Server(servers.ledger, timeout_s)
-        self._cache = self._ledger if servers.one_for_results else Server(servers.cache, timeout_s)
+        self._cache = self._ledger if servers.one_for_results else open_cache(servers.cache, timeout_s)
         self._wakeups = wakeups.Wakeups(servers.ledger, timeout_s, self._service.keys.done)
 
     def submit(self, source: Given, recipe: Recipe | None = None, *, queue: str = "interactive") -> Job:
@@ -274,7 +275,7 @@ class AsyncClient:
         await asyncio.to_thread(self._service.attach)
         servers, timeout_s = self._service.servers, self._service.settings.store_timeout_s
         self._ledger = AsyncServer(servers.ledger, timeout_s)
-        self._cache = self._ledger if servers.one_for_results else AsyncServer(servers.cache, timeout_s)
+        self._cache = self._ledger if servers.one_for_results else open_async_cache(servers.cache, timeout_s)
         self._wakeups = wakeups.AsyncWakeups(servers.ledger, timeout_s, self._service.keys.done)
 
     async def _carry_out(self, flow: Flow[T]) -> T:

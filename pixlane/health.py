@@ -15,7 +15,7 @@ from pixlane.errors import PixlaneError, ServiceUnavailable, StoreUnavailable
 from pixlane.settings import Settings
 from pixlane.store.connect import Command, Server
 from pixlane.store.keys import Keys
-from pixlane.store.servers import Servers, is_redis, redis_url, shown
+from pixlane.store.servers import Servers, addresses, is_redis, redis_url, shown
 
 # A worker is alive when it was seen within that many of its sweeps, at least within so many seconds.
 ALIVE_SWEEPS = 5
@@ -115,7 +115,10 @@ def look(found: Found, settings: Settings, host: str | None = None) -> Health:
 def _ping(name: str, url: str, timeout_s: float) -> Role:
     begin = time.perf_counter()
     try:
-        if is_redis(url):
+        if name == "cache":
+            for each in addresses(url):
+                _run(each, timeout_s, [("PING",)])
+        elif is_redis(url):
             _run(redis_url(url), timeout_s, [("PING",)])
         else:
             _connect(url, timeout_s)

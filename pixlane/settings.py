@@ -56,7 +56,7 @@ class Settings:
     # Where the service is
     redis_url: str = _knob("", "ledger and sources; empty: the embedded service")
     broker_url: str = _knob("", "Celery's broker; empty: redis_url")
-    cache_url: str = _knob("", "results; empty: redis_url")
+    cache_url: str = _knob("", "results: a server, several after commas, or redis+cluster://; empty: redis_url")
     redis_password_file: str = _knob("", "file with the password for every Redis address that names none; read at each start")
     redis_ca_file: str = _knob("", "authority whose certificates rediss:// trusts, PEM; empty: the system's")
     key_prefix: str = _knob("pixlane", "first part of every Redis key")

@@ -35,6 +35,7 @@ from pixlane.store import ledger, results
 from pixlane.store.connect import Command, Server
 from pixlane.store.keys import Keys
 from pixlane.store.ledger import OBSERVE, Claim, Job, Message
+from pixlane.store.nodes import SeveralServers, open_cache
 from pixlane.store.servers import Servers
 from tasks.alarm import alarm
 from tasks.watching import Seen, Watching
@@ -263,7 +264,7 @@ class Runner:
             if job.kind == OBSERVE:
                 self._observer.forget(job)
 
-    def _ask(self, server: Server, commands: Sequence[Command], *, atomic: bool = False) -> list[Any]:
+    def _ask(self, server: Server | SeveralServers, commands: Sequence[Command], *, atomic: bool = False) -> list[Any]:
         """Bears a store that is away for a moment: work that was done is worth the wait."""
         return patiently(lambda: server.run(commands, atomic=atomic))
 
@@ -282,10 +283,10 @@ class Runner:
         return Server(self.servers.ledger, self.settings.store_timeout_s)
 
     @cached_property
-    def _cache(self) -> Server:
+    def _cache(self) -> Server | SeveralServers:
         if self.servers.one_for_results:
             return self._ledger
-        return Server(self.servers.cache, self.settings.store_timeout_s)
+        return open_cache(self.servers.cache, self.settings.store_timeout_s)
 
 
 def patiently(call: Callable[[], list[Any]]) -> list[Any]:

@@ -249,5 +249,5 @@ def _needs_scripts(replies: Iterable[Any]) -> bool:
 def _unwrap(replies: list[Any], atomic: bool, url: str) -> list[Any]:
     for reply in replies if not (atomic and isinstance(replies[-1], list)) else replies[-1]:
         if isinstance(reply, redis.ResponseError):
-            raise refused(url, reply)
+            raise refused(url, reply) from reply
     return list(replies[-1]) if atomic else replies

@@ -5,6 +5,7 @@ redis-py wants `unix:///path?db=N`, Kombu wants `redis+socket:///path?virtual_ho
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
@@ -16,6 +17,8 @@ MAX_SOCKET_PATH_BYTES = 107
 """What the kernel takes as the path of a Unix socket (sockaddr_un)."""
 
 _SOCKET_SCHEMES = ("unix", "redis+socket")
+_CLUSTER = "+cluster"
+"""A scheme that ends so names a member of a Redis cluster."""
 _REDIS_SCHEMES = ("redis", "rediss", *_SOCKET_SCHEMES)
 
 
@@ -50,12 +53,22 @@ class Servers:
         broker = settings.broker_url or ledger
         if not _parts(broker).scheme:
             raise InvalidArgument(f"a broker's address starts with its kind, as redis:// or amqp://; got {shown(broker)}")
-        cache = redis_url(settings.cache_url or ledger)
-        return cls(*(_completed(each, settings) for each in (redis_url(ledger), broker, cache)))
+        cache = _cache(settings.cache_url or ledger, settings)
+        return cls(_completed(redis_url(ledger), settings), _completed(broker, settings), cache)
 
     def __repr__(self) -> str:
         """Without passwords: an object is printed sooner than one thinks."""
         return f"Servers({', '.join(shown(each) for each in (self.ledger, self.broker, self.cache))})"
+
+
+def is_cluster(url: str) -> bool:
+    """Whether the address of a cache names members of a Redis cluster."""
+    return url.partition("://")[0].endswith(_CLUSTER)
+
+
+def addresses(url: str) -> list[str]:
+    """Each server that the address of a cache names, in redis-py's form."""
+    return [each.replace(f"{_CLUSTER}://", "://", 1) for each in _split(url)]
 
 
 def is_redis(url: str) -> bool:
@@ -93,6 +106,8 @@ def kombu_url(url: str) -> str:
 
 def shown(url: str) -> str:
     """The address for people: without user, password and options."""
+    if len(each := _split(url)) > 1:
+        return ",".join(map(shown, each))
     parts = _parts(url)
     if parts.scheme in _SOCKET_SCHEMES:
         return unquote(parts.path)
@@ -104,6 +119,27 @@ def socket_url(path: str, db: int = 0) -> str:
     """The address of a server on a Unix socket."""
     _check_socket_path(path)
     return f"unix://{quote(path)}" + (f"?db={db}" if db else "")
+
+
+def _split(url: str) -> list[str]:
+    """The addresses in one of several servers; a comma may also stand in the path of a socket."""
+    return re.split(r",\s*(?=[a-z][a-z+]*://)", url)
+
+
+def _cache(url: str, settings: Settings) -> str:
+    """One server, several after commas, or members of a cluster; a further member may be named by host and port alone."""
+    if not is_cluster(url):
+        return ",".join(_completed(redis_url(each), settings) for each in _split(url))
+    scheme, _, rest = url.partition("://")
+    members = []
+    user, at, _ = rest.partition(",")[0].rpartition("@")
+    for member in rest.split(","):
+        host = member.strip().removeprefix(f"{scheme}://")
+        address = f"{scheme.removesuffix(_CLUSTER)}://{host if '@' in host else f'{user}{at}{host}'}"
+        if _parts(address).path.strip("/") not in ("", "0"):
+            raise InvalidArgument(f"a cluster has database 0 alone, got {shown(address)}")
+        members.append(_completed(redis_url(address), settings).replace("://", f"{_CLUSTER}://", 1))
+    return ",".join(members)
 
 
 def _completed(url: str, settings: Settings) -> str:

@@ -150,13 +150,13 @@ class StoreMemory:
     """In the cache of the service. A server that does not answer costs the memory, not the observation."""
 
     def __init__(self, settings: Settings, url: str | None = None) -> None:
-        from pixlane.store.connect import Server
         from pixlane.store.keys import Keys
+        from pixlane.store.nodes import open_cache
         from pixlane.store.servers import Servers
 
         self._settings = settings
         self._keys = Keys(settings.key_prefix)
-        self._server = Server(Servers.of(settings, url).cache, settings.store_timeout_s)
+        self._server = open_cache(Servers.of(settings, url).cache, settings.store_timeout_s)
 
     def record(self, reference: VisualReference) -> None:
         text = json.dumps(reference.to_dict(), separators=(",", ":"))
