@@ -33,7 +33,7 @@ REASONS: dict[str, str] = {
     "unreadable": "the system does not let it be looked at",
     "unsupported_extension": "documents and pictures of this kind are not attached",
     "unsupported_scheme": "only http and https URLs are attached; write a local file as a path",
-    "no_image_extension": "the URL names an image, but its path does not end as one",
+    "no_image_extension": "an image is meant, but the URL or path does not end as one",
     "not_absolute": "a path begins with / or ~/ (on Windows with a drive)",
     "windows_path": "a path of Windows, and this is none",
     "metadata_address": "the address gives out secrets of machines, never images",
@@ -41,6 +41,7 @@ REASONS: dict[str, str] = {
 }
 """Reason to the sentence that explains it."""
 
+_MARKDOWN = re.compile(r"!\[[^\[\]\n]*\]\(\s*<?(?=https?://|~?/)([^\s()<>]+)", re.IGNORECASE)
 _SENTENCE = re.compile(r"[;:,.!?]\s")
 _TWO_SLASHES = re.compile(r"[\\/].*[\\/]", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)")
@@ -81,12 +82,15 @@ def extract_image_refs(text: Any, *, windows: bool = os.name == "nt") -> ImageRe
     desk = _Desk(text[:cut], windows)
     if cut < len(text):
         desk.ignore(text[cut : cut + SHOWN_CHARS], "too_many", cut)
-    if urls or ends:
+    shown = _MARKDOWN.search(desk.text)
+    if urls or ends or shown:
         spans = code_spans(desk.text)
         for url in urls:
             desk.take_url(url, holds(spans, url.start))
         for stretch in stretches(ends, spans, sorted([*spans, *((url.start, url.end) for url in urls)]), cut):
             desk.read(stretch)
+        for image in _MARKDOWN.finditer(desk.text) if shown else ():
+            desk.expect(image[1], image.start(1), holds(spans, image.start(1)))
     return desk.result()
 
 
@@ -97,6 +101,7 @@ class _Desk:
     paths: dict[str, int] = field(default_factory=dict)  # to the offset
     urls: dict[str, int] = field(default_factory=dict)
     ignored: dict[tuple[str, str], int] = field(default_factory=dict)
+    seen: set[int] = field(default_factory=set)  # offsets of what was looked at
     looked_up: dict[str, str] = field(default_factory=dict)  # path to "" or the reason against it
     references: int = 0
     in_code: int = 0
@@ -115,12 +120,22 @@ class _Desk:
             self.ignore(self.text[at:end], "too_many", at)
         return self.references > MAX_REFERENCES
 
+    def expect(self, text: str, at: int, in_code: bool) -> None:
+        """What Markdown shows as an image is told of, if nothing was until here."""
+        if at in self.seen:
+            return
+        if in_code:
+            self._code(text, at)
+        elif not self._full(at, at + len(text)):
+            self.ignore(text, "no_image_extension", at)
+
     # URLs ----------------------------------------------------------------------------------------------------------------
 
     def take_url(self, url: Url, in_code: bool) -> None:
         verdict = url.verdict(TAKEN, KNOWN)
         if verdict == "no_image":
             return
+        self.seen.add(url.start)
         if in_code:
             self._code(url.text, url.start)
         elif self._full(url.start, url.end):
@@ -143,6 +158,7 @@ class _Desk:
 
     def read(self, stretch: Stretch) -> None:
         for path in paths_in(self.text, stretch):
+            self.seen.add(path.start)
             if stretch.in_code:
                 self._code(self.text[path.start : path.ends[0]], path.start)
             elif not self._full(path.start, path.ends[0]):

@@ -317,3 +317,26 @@ def test_a_quoted_path_that_is_there_attaches(tmp_path_factory: pytest.TempPathF
     path = folder / f"{name}.png"
     path.touch()
     assert extract_image_refs(f'see "{path}", please').paths == (str(path),)
+
+
+@pytest.mark.parametrize(
+    ("text", "ignored"),
+    [
+        ("![plan](https://example.com/image?id=3)", [("https://example.com/image?id=3", "no_image_extension")]),
+        ("![plan](/tmp/no-extension-here)", [("/tmp/no-extension-here", "no_image_extension")]),
+        ('![plan](~/plan "a title")', [("~/plan", "no_image_extension")]),
+        ("![plan](https://example.com/a.pdf)", [("https://example.com/a.pdf", "unsupported_extension")]),
+        ("`![plan](https://example.com/image)`", [("https://example.com/image", "in_code")]),
+        ("[plan](https://example.com/page) and ![](#anchor) and ![x]()", []),
+    ],
+)
+def test_what_markdown_shows_as_an_image_is_never_dropped_without_a_word(text: str, ignored: list[tuple[str, str]]) -> None:
+    refs = extract_image_refs(text)
+    assert (refs.paths, refs.urls) == ((), ())
+    assert [(one.text, one.reason) for one in refs.ignored] == ignored
+
+
+def test_an_image_of_markdown_that_attaches_is_told_once() -> None:
+    refs = extract_image_refs("![a](https://example.com/a.png) ![b](https://example.com/b)")
+    assert refs.urls == ("https://example.com/a.png",)
+    assert [one.text for one in refs.ignored] == ["https://example.com/b"]
