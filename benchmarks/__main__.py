@@ -16,9 +16,9 @@ from benchmarks.clock import one_core, one_thread
 from benchmarks.peers import Peer
 from benchmarks.task import Task
 
-PARTS = ("speed", "queue", "startup", "readability", "memory", "batch")
+PARTS = ("speed", "queue", "startup", "readability", "memory", "batch", "scale")
 DEFAULT_PARTS = ("speed", "queue", "startup")
-MEASURE_PICTURES = {"speed", "queue", "readability"}  # the others make what they need
+MEASURE_PICTURES = {"speed", "queue", "readability", "scale"}  # the others make what they need
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -139,6 +139,13 @@ def _batch(paths: list[Path], options: argparse.Namespace) -> tuple[dict[str, An
     return result, batch.report(result)
 
 
+def _scale(paths: list[Path], options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    from benchmarks import scale
+
+    result = scale.run(paths, options.runs)
+    return result, scale.report(result)
+
+
 RUN: dict[str, Callable[[list[Path], argparse.Namespace], tuple[dict[str, Any], str]]] = {
     "speed": _speed,
     "queue": _queue,
@@ -146,6 +153,7 @@ RUN: dict[str, Callable[[list[Path], argparse.Namespace], tuple[dict[str, Any], 
     "readability": _readability,
     "memory": _memory,
     "batch": _batch,
+    "scale": _scale,
 }
 
 if __name__ == "__main__":
