@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from pixlane import errors, formats, profiles, rendition, settings
+from pixlane import errors, formats, metrics, profiles, rendition, settings
 from pixlane.cli import exits
 from pixlane.messages import changes, config, cures, faults, refs
 from pixlane.store import keys
@@ -122,6 +122,17 @@ def of_config() -> str:
     return _table(("key", "variable", "default"), rows)
 
 
+def of_metrics() -> str:
+    rows = []
+    for name, what in metrics.INSTRUMENTS.items():
+        who = " and ".join(
+            who for who, names in (("worker", metrics.OF_WORKERS), ("client", metrics.OF_CLIENTS)) if name in names
+        )
+        named = f"`{name}{{{','.join(what.labels)}}}`" if what.labels else f"`{name}`"
+        rows.append((named, what.kind, who or "worker", what.help))
+    return _table(("name", "kind", "told by", "meaning"), rows)
+
+
 def of_providers() -> str:
     rows = []
     for provider in providers.KNOWN:
@@ -146,6 +157,7 @@ def of_observation_notes() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "metrics": of_metrics,
     "settings": of_settings,
     "errors": of_errors,
     "exits": of_exits,
