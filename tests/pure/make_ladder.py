@@ -16,6 +16,7 @@ PICTURES = {
     "page": make_pictures.text(500, 360),
     "coloured page": make_pictures.text(500, 360, ink="#ff2020", paper="#2020ff"),
     "red words": make_pictures.text(500, 360, ink="#cc2211"),
+    "signs on a texture": make_pictures.signs_on_a_texture(480, 360),
     "photo": make_pictures.photo(400, 300),
     "soft photo": make_pictures.photo(400, 300, grain=0),
     "noise": make_pictures.noise(400, 300),

@@ -49,6 +49,20 @@ def photo(width: int, height: int, seed: int = 1, grain: float = 6.0) -> np.ndar
     return np.clip(total + random.normal(0, grain, total.shape), 0, 255).astype(np.uint8)
 
 
+def signs_on_a_texture(width: int, height: int) -> np.ndarray:
+    """Coloured words on a ground of many small plain spots, as on a desktop."""
+    ground = photo(width // 4 + 1, height // 4 + 1, grain=0).repeat(4, axis=0).repeat(4, axis=1)[:height, :width]
+    page = Image.fromarray(np.ascontiguousarray(ground))
+    pen, font = ImageDraw.Draw(page), ImageFont.load_default(14)
+    for row, y in enumerate(range(4, height - 14, 30)):
+        pen.text((6 + 20 * (row % 3), y), " ".join(WORDS), fill=("#ff2020", "#20ff20", "#2020ff")[row % 3], font=font)
+    return np.asarray(page)
+
+
+def luma(pixels: np.ndarray) -> np.ndarray:
+    return pixels @ np.array([0.299, 0.587, 0.114])
+
+
 def vips(pixels: np.ndarray) -> pyvips.Image:
     """The array as an image in memory. It aliases the array and keeps it alive; what `copy_memory` gives would not."""
     return pyvips.Image.new_from_array(np.ascontiguousarray(pixels))

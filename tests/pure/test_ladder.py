@@ -198,6 +198,29 @@ def test_webp_saves_a_size_that_jpeg_would_give_up():
     assert (without.encoder, without.width) == ("jpeg", picture.shape[1] // 2)
 
 
+def test_signs_on_a_texture_are_webp_of_high_quality_where_the_receiver_takes_it():
+    picture = PICTURES["signs on a texture"]
+    best = climbed(picture, small(80_000))
+    assert best[1:] == (WEBP, "webp", 95)
+    assert climbed(picture, small(80_000, accept=(JPEG, PNG)))[1] == JPEG
+    jpeg = climbed(picture, small(len(best[0]) * 4 // 3 + 40, accept=(JPEG,)))
+    error = [np.abs(make.luma(make.pixels(data)) - make.luma(picture)).mean() for data in (best[0], jpeg[0])]
+    assert error[0] < 0.6 * error[1]
+
+
+def test_a_photograph_and_a_page_that_jpeg_shows_well_do_not_wait_for_webp():
+    for name in ("photo", "page"):
+        assert climbed(PICTURES[name], small(60_000))[1] != WEBP
+
+
+def test_a_drawing_is_webp_of_high_quality_before_jpeg_is_lowered():
+    picture = np.concatenate([make.text(480, 240, px=13), make.photo(480, 120, grain=3)])
+    fine = len(make.vips(picture).webpsave_buffer(Q=90, effort=0, keep="none"))
+    assert climbed(picture, small(fine * 4 // 3 + 60, accept=(JPEG, WEBP)))[1:] == (WEBP, "webp", 90)
+    lower = climbed(picture, small(fine * 4 // 3 + 60, accept=(JPEG,)))
+    assert lower[3] < 85
+
+
 def test_a_receiver_of_png_alone_gets_smaller_pngs():
     found = ladder.climb(make.work(PICTURES["photo"], small(50_000, accept=(PNG,))))
     assert found.mime == PNG
