@@ -15,6 +15,7 @@ from pixlane import profiles
 from pixlane.messages import wires
 from pixlane.messages.capability import Rung
 from pixlane.messages.lane import Decision, decide_lane
+from pixlane.messages.wires import Wire
 from pixlane.profiles import Profile
 
 WIRES: dict[str, str] = {
@@ -31,6 +32,9 @@ WIRES: dict[str, str] = {
     "azure_foundry_responses": "openai_responses",
 }
 """The wire of a profile; the others speak `openai_chat`."""
+
+TRANSLATED: frozenset[str] = frozenset(("langchain", "litellm", "mcp", "vercel"))
+"""Wires of frameworks, which write the provider's own."""
 
 LOST: frozenset[tuple[str, str]] = frozenset((("vercel", "xai"),))
 """(wire, profile) whose converter turns a tool's image into text. Source: vercel/ai@ed857f5, convert-to-xai-chat-messages."""
@@ -86,16 +90,27 @@ def carries_tool_images(provider: str | None, model: str | None, wire: str | Non
     spoken = wires.get(wire) if wire else None
     if spoken and (spoken.name, profile.name.partition("/")[0]) in LOST:
         return False, f"wire {spoken.name} turns images in tool results into text for {profile.name}"
-    if profile.name != "safe" and profile.tool_result_images is not None:
-        said = "reach the model" if profile.tool_result_images else "are refused or lost"
-        return profile.tool_result_images, f"profile {profile.name}: images in tool results {said}"
-    unknown = "no profile names this provider" if profile.name == "safe" else f"profile {profile.name} does not say"
+    known = None if profile.name == "safe" else said_of(profile, spoken)
+    if known is not None:
+        said = "reach the model" if known else "are refused or lost"
+        return known, f"profile {profile.name}: images in tool results {said}"
+    silent = f"profile {profile.name} does not say" + (" of this wire" if profile.tool_result_images else "")
+    unknown = "no profile names this provider" if profile.name == "safe" else silent
     if spoken is None:
         return False, f"{unknown} whether images in tool results reach the model, and no wire is given"
     if spoken.tool_images:
         return True, f"{unknown}, but wire {spoken.name} carries images in tool results"
     lost = "has no place for images in tool results" if spoken.tool_images is False else "does not say either"
     return False, f"{unknown}, and wire {spoken.name} {lost}"
+
+
+def said_of(profile: Profile, wire: Wire | None) -> bool | None:
+    """Whether the profile says that images in tool results reach the model on this wire; None where it says nothing of it.
+
+    A profile speaks of its provider's own API. On another one, which has no place for them, nobody has seen them arrive.
+    """
+    own = wire is None or wire.name in TRANSLATED or wire.name == wire_of(profile) or wire.tool_images
+    return profile.tool_result_images if own or profile.tool_result_images is False else None
 
 
 def wire_of(profile: Profile) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pixlane import profiles
-from pixlane.messages import claims, inspection, request_limits, wires
+from pixlane.messages import claims, gate, inspection, request_limits, wires
 from pixlane.messages.changes import Change
 from pixlane.messages.describing import Describe
 from pixlane.messages.history import History
@@ -67,7 +67,7 @@ def repair(
 
 def place(history: History) -> None:
     """Images in tool results that the receiver drops there move behind the results, or give way to words."""
-    carried = history.profile.tool_result_images
+    carried = gate.said_of(history.profile, history.wire)
     if carried is None:
         carried = history.wire.tool_images  # unknown there too: moved, which is right for every receiver
     if carried:

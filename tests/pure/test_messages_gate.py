@@ -39,6 +39,11 @@ GATES = [
     ("xai", "grok-4.3", "vercel", False),
     ("moonshot", "kimi-k2.5", None, True),
     ("xiaomi", "mimo-v2.6-pro", None, False),  # sees, and vetoes tool messages
+    ("anthropic", "claude-sonnet-4-5", "openai_chat", False),  # its profile speaks of its own API
+    ("anthropic", "claude-sonnet-4-5", "gemini", False),
+    ("anthropic", "claude-sonnet-4-5", "langchain", True),  # which writes the provider's own
+    ("gemini", "gemini-3-flash-preview", "openai_chat", False),
+    ("moonshot", "kimi-k2.5", "anthropic", True),
     ("openrouter", "anthropic/claude-sonnet-4.5", None, False),  # nobody has confirmed it
     ("openrouter", "deepseek/deepseek-v3.2", None, False),
 ]
@@ -49,6 +54,13 @@ def test_the_gate(provider: str, model: str, wire: str | None, is_open: bool) ->
     gate = native_tool_images(provider, model, {}, wire=wire, offline=True)
     assert (gate.open, bool(gate)) == (is_open, is_open)
     assert gate.reason
+
+
+@pytest.mark.parametrize(
+    ("wire", "is_open"), [(None, False), ("openai_chat", False), ("anthropic", True), ("openai_responses", True)]
+)
+def test_the_gate_of_ollama_is_that_of_its_endpoint(wire: str | None, is_open: bool) -> None:
+    assert native_tool_images("ollama", "llava", mode("native"), wire=wire, offline=True).open is is_open
 
 
 def test_a_profile_vetoes_tool_images_of_a_model_that_sees() -> None:

@@ -279,3 +279,9 @@ def test_a_screenshot_item_that_takes_no_words_gets_a_blank_picture() -> None:
     assert codes(repaired) == ["omitted"]
     assert repaired.messages[0]["output"]["type"] == "computer_screenshot"
     assert fixed(repaired.messages, "openai_responses", "openai_responses").changes == ()
+
+
+def test_tool_images_move_on_a_wire_of_which_the_profile_does_not_speak() -> None:
+    repaired = fixed([tool(PNG, wire="openai_chat")], "anthropic", "openai_chat")
+    assert codes(repaired) == ["moved"]
+    assert codes(fixed([tool(PNG)], "anthropic", "anthropic")) == []
