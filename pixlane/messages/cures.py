@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -67,15 +67,18 @@ def attempt(history: History, item: Item, fault: ImageFault) -> None:
         history.changes = [change for change in history.changes if change.path != item.at.path]
 
 
-def give_way(history: History, item: Item, fault: ImageFault) -> None:
-    """A description, or a placeholder with the reason; of an image that is elsewhere, its URL."""
-    if item.at.url is not None:
-        words = history.sentences.handle_url_unseen.format(url=item.at.url)
-        history.omit(item, reason(fault), words=words)
-        return
-    if history.describe is not None and item.source and item.data is None:
-        look(history, item)
-    history.give_way(item, reason(fault))
+def give_way(history: History, items: Sequence[Item], fault: ImageFault) -> None:
+    """Descriptions, or placeholders with the reason; of images that are elsewhere, their URLs."""
+    if history.describe is not None:
+        for item in items:
+            if item.source and item.data is None:
+                look(history, item)
+        history.describe_ahead(items)
+    for item in items:
+        if item.at.url is not None:
+            history.omit(item, reason(fault), words=history.sentences.handle_url_unseen.format(url=item.at.url))
+        else:
+            history.give_way(item, reason(fault))
 
 
 def reason(fault: ImageFault) -> str:
@@ -121,7 +124,7 @@ def _shrink(history: History, item: Item, fault: ImageFault) -> None:
     limits = {"chars": _target(item, fault)} if fault.kind == "bytes" else {"side_px": _side(history, item, fault)}
     recipe = _shrunk(history, item, **limits)
     if fault.at_least or isinstance(history.pictures.draw(item.sha256, item.source, recipe), PixlaneError):
-        give_way(history, item, fault)  # a picture never grows
+        give_way(history, [item], fault)  # a picture never grows
     else:
         history.draw(item, recipe, "shrunk", reason(fault))
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 Describe = Callable[[bytes], str]
 """The bytes of a whole PNG, JPEG, GIF or WebP to words about it. May raise anything."""
 
+MAX_AT_ONCE = 4  # descriptions that are asked for side by side
+
 
 def attempt(describe: Describe | None, data: bytes) -> tuple[str | None, str]:
     """The words, or None and why there are none. A failure is never handed on as if it were a description."""

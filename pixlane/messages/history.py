@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,6 +87,7 @@ class History:
         self.new_texts: dict[Path, str] = {}
         self.changes: list[Change] = []
         self.plain: set[int] = set()  # messages that become one string, where only texts are left in them
+        self._described: dict[str, tuple[str | None, str]] = {}
 
     @property
     def shown(self) -> list[Item]:
@@ -111,19 +113,32 @@ class History:
         if item.data is None:
             self.omit(item, why)
             return
-        data, said = item.data, why
-
-        def ask() -> str | None:
-            nonlocal said
-            words, failure = describing.attempt(self.describe, data)
-            said = why if words is not None or self.describe is None else f"{why}; {failure}"
-            return words
-
-        words = self.pictures.words(item.sha256, ask) if self.describe is not None else None
+        words, failure = self._words(item) if self.describe is not None else (None, "")
         if words is None:
+            said = f"{why}; {failure}" if failure else why
             self.omit(item, said, words=self.sentences.omitted_because.format(reason=why))
         else:
             self.say(item, "described", self.sentences.described.format(description=words), why)
+
+    def describe_ahead(self, items: Sequence[Item]) -> None:
+        """Asks for the descriptions of images that will give way, several at once."""
+        asked = list({item.sha256: item for item in items if item.data is not None}.values())
+        if self.describe is not None and len(asked) > 1:
+            with ThreadPoolExecutor(min(describing.MAX_AT_ONCE, len(asked)), "pixlane-describe") as pool:
+                list(pool.map(self._words, asked))
+
+    def _words(self, item: Item) -> tuple[str | None, str]:
+        """The description, or None and why there is none; asked for once in a run."""
+        if item.sha256 not in self._described:
+            failure = ""
+
+            def ask() -> str | None:
+                nonlocal failure
+                words, failure = describing.attempt(self.describe, item.data or b"")
+                return words
+
+            self._described[item.sha256] = self.pictures.words(item.sha256, ask), failure
+        return self._described[item.sha256]
 
     def redraw(
         self,

@@ -20,7 +20,6 @@ from pixlane.recipe import Recipe
 from pixlane.rendition import Rendition
 
 MAX_TRIES = 16  # images of one result that are decoded; one that fails leaves its place to the next
-MAX_DESCRIBED_AT_ONCE = 4
 
 
 class Gate(Protocol):
@@ -190,7 +189,7 @@ class Presenter:
         drawn = [(shot, rendition) for shot in told if (rendition := self._draw(shot)) is not None]
         if not drawn:
             return
-        with ThreadPoolExecutor(min(MAX_DESCRIBED_AT_ONCE, len(drawn)), "pixlane-describe") as pool:
+        with ThreadPoolExecutor(min(describing.MAX_AT_ONCE, len(drawn)), "pixlane-describe") as pool:
             for (shot, _), (words, failure) in zip(drawn, pool.map(self._describe, drawn), strict=True):
                 if words is None:
                     self._not_shown(shot, f"{self.gate.reason}; {failure}")

@@ -89,9 +89,9 @@ def recover(
     tried |= _treat(history, fault, tried)
     claims.correct_references(history)
     claims.correct(history)
-    recovered = history.assembled() if history.changes else list(messages)
     if fault.kind == "tool_images":
-        _as_strings(history, recovered)
+        _want_strings(history)
+    recovered = history.assembled() if history.changes else list(messages)
     return Recovery(recovered, tuple(history.changes), recovered != list(messages), tried)
 
 
@@ -128,17 +128,15 @@ def _strip(history: History, fault: ImageFault, found: Suspects) -> None:
     """
     items = found.items if found.evidence else [item for item in found.items if not item.source] or found.items
     in_results = [item for item in items if item.at.in_tool_result]
-    for item in items if fault.kind in AT_ONCE else in_results or items:
-        cures.give_way(history, item, fault)
+    cures.give_way(history, items if fault.kind in AT_ONCE else in_results or items, fault)
 
 
-def _as_strings(history: History, messages: list[Any]) -> None:
+def _want_strings(history: History) -> None:
     """Messages that are texts alone become one string: a list is refused even without an image."""
-    touched = {change.path[0] for change in history.changes}
-    for index, message in enumerate(messages):
-        if isinstance(message, Mapping) and (index in touched or history.wire.is_tool_message(message)):
-            plain = history.wire.as_string(message)
-            if plain is not message:
-                messages[index] = plain
-                if index not in touched:
-                    history.changes.append(Change("respelled", (index,), "its texts became one string"))
+    touched = {int(change.path[0]) for change in history.changes}
+    history.plain |= touched
+    for index, message in enumerate(history.messages):
+        if index not in touched and isinstance(message, Mapping) and history.wire.is_tool_message(message):
+            if history.wire.as_string(message) is not message:
+                history.plain.add(index)
+                history.changes.append(Change("respelled", (index,), "its texts became one string"))

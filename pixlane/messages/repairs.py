@@ -72,13 +72,13 @@ def place(history: History) -> None:
         carried = history.wire.tool_images  # unknown there too: moved, which is right for every receiver
     if carried:
         return
-    for item in history.items:
-        if not item.at.in_tool_result:
-            continue
-        history.plain.add(item.at.message_index)  # who takes no image there may take no list either
-        if not item.shown:
-            continue
-        if item.at.alone or not (history.wire.tool_results_in_user or history.wire.user_after_tool):
+    inside = [item for item in history.items if item.at.in_tool_result]
+    history.plain |= {item.at.message_index for item in inside}  # who takes no image there may take no list either
+    inside = [item for item in inside if item.shown]
+    beside = history.wire.tool_results_in_user or history.wire.user_after_tool
+    history.describe_ahead([item for item in inside if item.at.alone or not beside])
+    for item in inside:
+        if item.at.alone or not beside:
             history.give_way(item, f"{history.profile.name} shows no images of tool results to the model")
         else:
             item.moved = True

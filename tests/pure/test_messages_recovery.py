@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import threading
 
 import pytest
 from PIL import Image
@@ -147,6 +148,19 @@ def test_who_describes_is_asked_once_for_each_and_gets_a_picture_that_it_can_rea
     assert len(asked) == 2
     assert set(asked) <= {"PNG", "JPEG", "GIF", "WEBP"}
     assert DEFAULT.described.format(description="a picture in PNG") in said(recovery.messages)
+
+
+def test_several_images_are_described_at_once_and_each_content_once() -> None:
+    together = threading.Barrier(3, timeout=30)
+
+    def describe(data: bytes) -> str:
+        together.wait()  # one after the other they would wait for ever
+        return f"a picture of {len(data)} bytes"
+
+    messages = [user(PNG, JPEG, PNG, mime="image/png"), tool(WEBP)]
+    recovery = recover(messages, fault(NO_VISION, ""), "safe", "anthropic", describe, memory=Memory())
+    assert codes(recovery) == ["described"] * 4
+    assert said(recovery.messages).count(f"a picture of {len(PNG)} bytes") == 2
 
 
 def test_a_failed_description_is_a_placeholder() -> None:
