@@ -136,7 +136,7 @@ def _want_strings(history: History) -> None:
     touched = {int(change.path[0]) for change in history.changes}
     history.plain |= touched
     for index, message in enumerate(history.messages):
-        if index not in touched and isinstance(message, Mapping) and history.wire.is_tool_message(message):
-            if history.wire.as_string(message) is not message:
-                history.plain.add(index)
-                history.changes.append(Change("respelled", (index,), "its texts became one string"))
+        in_tool = isinstance(message, Mapping) and history.wire.is_tool_message(message)
+        if in_tool and index not in touched and history.wire.as_string(message) is not message:
+            history.plain.add(index)
+            history.changes.append(Change("respelled", (index,), "its texts became one string"))
