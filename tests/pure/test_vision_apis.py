@@ -311,6 +311,26 @@ def test_a_confidence_beyond_its_bounds_is_no_valid_reply() -> None:
     assert "0 and 1" in json.dumps(provider.asked[1])
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        said(schema="visual_observation.v0"),
+        said(ocr=[{"text": "w", "box": None, "confidence": "0.9"}]),
+        said(ocr=[{"text": "w", "box": [1, 2, 3, 4], "confidence": None}]),
+        said(ocr=[{"text": "w", "box": None, "confidence": None, "language": "en"}]),
+        said(uncertainties={"text": "the shade"}),
+        said(summary=" "),
+        Said(GOOD.text.replace('"issues": [], ', "")),
+        Said(GOOD.text.replace("0.9", "NaN")),
+    ],
+    ids=["a key", "a number as text", "a box as a list", "a key inside", "an object", "blank", "a list missing", "no number"],
+)
+def test_a_reply_is_read_strictly(reply: Said) -> None:
+    assert reply != GOOD
+    with Provider("anthropic", [reply, GOOD]) as provider:
+        assert look(provider).generated_by.repaired
+
+
 def test_two_hundred_kilobytes_of_elements_are_read() -> None:
     entry = {"role": "cell", "text": "x" * 100, "description": None, "box": None, "confidence": None}
     many = said(elements=[{"id": str(number), **entry} for number in range(1200)], relations=[])
