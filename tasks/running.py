@@ -190,7 +190,7 @@ class Runner:
         with self.watching.stage("read"):
             data = self._read(job, stored)
         with self.watching.stage("make"):
-            rendition = normalize(data, recipe, limits=self._limits)
+            rendition = normalize(data, recipe, limits=self._limits, sha256=job.sha256)  # `_read` has compared it
         self.watching.made(len(data), rendition)
         return rendition if rendition.recipe == job.fingerprint else replace(rendition, recipe=job.fingerprint)
 
