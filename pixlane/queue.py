@@ -72,6 +72,10 @@ def make_app(servers: Servers, settings: Settings) -> Celery:
         worker_hijack_root_logger=False,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
+        # A full server refuses even the bookkeeping of a message; without this the worker would end.
+        broker_channel_error_retry=True,
+        # What runs goes on when the broker is gone for a moment: its lease lives, and a second message for it is dropped.
+        worker_cancel_long_running_tasks_on_connection_loss=False,
         broker_transport_options=_transport(servers, settings),
         enable_utc=True,
     )

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
-from pixlane.errors import ServiceError
+from pixlane.errors import ServiceError, StoreFull
 from pixlane.metrics import SILENT, Meter
 from pixlane.publisher import Publisher
 from pixlane.settings import Settings
@@ -84,8 +84,10 @@ class Sweeper:
                     log.warning("the store answers again")
                 self._outage = None
             except ServiceError as error:
-                if self._outage is None:
-                    log.warning("%s; what is owed waits", error.message)
+                if type(self._outage) is not type(error):
+                    # A server that is away comes back; one that is full wants somebody to look.
+                    level = logging.ERROR if isinstance(error, StoreFull) else logging.WARNING
+                    log.log(level, "%s; what is owed waits", error.message)
                 self._outage = error
             except Exception:
                 # The one thread that loses nothing must not be lost to a fault; the next turn tries again.
