@@ -16,9 +16,9 @@ from benchmarks.clock import one_core, one_thread
 from benchmarks.peers import Peer
 from benchmarks.task import Task
 
-PARTS = ("speed", "queue", "startup", "readability", "memory", "batch", "scale")
+PARTS = ("speed", "queue", "startup", "readability", "memory", "batch", "scale", "eye")
 DEFAULT_PARTS = ("speed", "queue", "startup")
-MEASURE_PICTURES = {"speed", "queue", "readability", "scale"}  # the others make what they need
+MEASURE_PICTURES = {"speed", "queue", "readability", "scale", "eye"}  # the others make what they need
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -146,6 +146,13 @@ def _scale(paths: list[Path], options: argparse.Namespace) -> tuple[dict[str, An
     return result, scale.report(result)
 
 
+def _eye(paths: list[Path], options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    from benchmarks import eye
+
+    result = eye.run(paths)
+    return result, eye.report(result)
+
+
 RUN: dict[str, Callable[[list[Path], argparse.Namespace], tuple[dict[str, Any], str]]] = {
     "speed": _speed,
     "queue": _queue,
@@ -154,6 +161,7 @@ RUN: dict[str, Callable[[list[Path], argparse.Namespace], tuple[dict[str, Any], 
     "memory": _memory,
     "batch": _batch,
     "scale": _scale,
+    "eye": _eye,
 }
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pixlane import errors, formats, metrics, profiles, rendition, settings
 from pixlane.cli import exits
 from pixlane.messages import changes, config, cures, faults, refs
 from pixlane.store import keys
-from pixlane.vision import observation, providers, selection
+from pixlane.vision import observation, providers, results, selection
 
 PAGES = Path(__file__).parent
 _TABLE = re.compile(r"<!-- (?P<name>\w+) -->\n.*?<!-- end -->", re.DOTALL)
@@ -44,6 +44,10 @@ def of_settings() -> str:
 def of_errors() -> str:
     rows = [(f"`{code}`", _meaning(kind), "yes" if kind.retryable else "") for code, kind in errors.BY_CODE.items()]
     return _table(("code", "meaning", "retry may help"), rows[1:])  # the first is the base of the others
+
+
+def of_vision() -> str:
+    return _table(("code", "meaning"), [(f"`{code}`", meaning) for code, meaning in results.CODES.items()])
 
 
 def of_exits() -> str:
@@ -158,6 +162,7 @@ def of_observation_notes() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "metrics": of_metrics,
+    "vision": of_vision,
     "settings": of_settings,
     "errors": of_errors,
     "exits": of_exits,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from PIL import ExifTags, Image, ImageCms, ImageOps
 
-from benchmarks import batch, corpus
+from benchmarks import batch, corpus, eye
 from benchmarks.__main__ import main
 from benchmarks.clock import geometric_mean
 from benchmarks.peers import pillow
@@ -108,3 +109,11 @@ def test_without_sharp_the_message_says_what_to_install(tmp_path: Path, monkeypa
     monkeypatch.delenv("NODE_PATH", raising=False)
     with pytest.raises(SharpMissing, match="npm install sharp"):
         Sharp()
+
+
+def test_a_word_counts_as_often_as_at_most_sizes_and_is_found_inside_another_only_where_that_is_asked() -> None:
+    wanted = eye.reference(
+        Counter({(1, "save"): 2, (2, "save"): 1, (3, "save"): 1, (1, "chance"): 1, (2, "disk"): 1, (3, "disk"): 1})
+    )
+    assert wanted == Counter(save=1, disk=1)
+    assert eye.compared(wanted, ["Save as...", "harddisk"]) == {"words": 2, "read": 1, "run_together": 2, "lines": 2}
