@@ -321,7 +321,7 @@ def test_a_confidence_beyond_its_bounds_is_no_valid_reply() -> None:
         said(uncertainties={"text": "the shade"}),
         said(summary=" "),
         Said(GOOD.text.replace('"issues": [], ', "")),
-        Said(GOOD.text.replace("0.9", "NaN")),
+        Said(GOOD.text.replace('"x": 10', '"x": NaN')),
     ],
     ids=["a key", "a number as text", "a box as a list", "a key inside", "an object", "blank", "a list missing", "no number"],
 )
