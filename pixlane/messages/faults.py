@@ -67,7 +67,7 @@ class Wording:
         urls: about an image that is named by a URL.
         field: the field of the image's part that was refused.
         in_success: stands in the body of a response with status 200.
-        in_failure: comes with status 500 too.
+        in_failure: its own provider answers so with status 500.
     """
 
     provider: str
@@ -181,7 +181,7 @@ def _fault(sentence: Sentence, status: int | None, provider: str) -> ImageFault 
     for wording, pattern in sorted(rows, key=lambda row: row[0].provider not in provider):
         if wording.own and not any(name in provider for name in FAMILIES[wording.provider]):
             continue
-        if failure and not wording.in_failure:
+        if failure and not (wording.in_failure and wording.provider in provider):
             continue
         if success and not (sentence.as_error or (wording.in_success and pattern.fullmatch(rest))):
             continue

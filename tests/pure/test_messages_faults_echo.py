@@ -89,6 +89,14 @@ def test_an_exception_brings_its_status_and_its_body(status: int) -> None:
     assert classify_error(None, before, "anthropic") is None
 
 
+def test_of_all_wordings_one_comes_with_a_failure_of_the_server_and_from_its_own_alone() -> None:
+    for status in (429, 500, 502, 503, 529):
+        for said, row in zip(SHOWN, ROWS, strict=True):
+            for provider in (row.provider, "openrouter", ""):
+                fault = classify_error(status, error(said), provider)
+                assert (fault is not None) == (row.in_failure and status == 500 and provider == "ollama"), said
+
+
 def test_a_cause_that_a_body_names_counts_more_than_its_words() -> None:
     assert classify_error(400, {"error": {"message": OVER, "type": "rate_limit_error"}}, "anthropic") is None
     assert classify_error(None, {"error": {"message": OVER, "type": "overloaded_error"}}, "anthropic") is None
