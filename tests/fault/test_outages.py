@@ -133,7 +133,7 @@ def test_a_full_ledger_refuses_new_work_with_a_typed_error_and_finishes_what_it_
         os.killpg(running.process.pid, signal.SIGCONT)
         worker = start_worker(wait=False)
         wait_until(lambda: "is out of memory; what is owed waits" in running.log.read_text(), "the other one says it")
-        wait_until(lambda: "used memory > 'maxmemory'" in worker.log.read_text(), "the new worker finds no room for its bookkeeping")
+        wait_until(lambda: "used memory > 'maxmemory'" in worker.log.read_text(), "the new worker finds no room for a message")
         valkey.redis.config_set("maxmemory", 0)
         assert all(isinstance(job.result(LIMIT_S), Rendition) for job in taken)
     assert (worker.process.poll(), running.process.poll()) == (None, None)
