@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from pixlane.messages import refusals, wires
 from pixlane.messages.changes import Change
 from pixlane.messages.describing import Describe
-from pixlane.messages.faults import ImageFault, classify_error
+from pixlane.messages.faults import SHOWN_CHARS, ImageFault, classify_error
 from pixlane.messages.pictures import Memory
 from pixlane.messages.recovery import Recovery, recover
 from pixlane.messages.sentences import DEFAULT, Sentences
@@ -107,7 +107,7 @@ def with_recovery(
     def again(sent: list[Any], fault: ImageFault, after: Recovery | None) -> Recovery:
         return recover(sent, fault, profile, wire, describe, after=after, **options)  # type: ignore[arg-type]
 
-    course = _Course(messages, name, again, 2 * len(wires.images(messages, wire)) + 2)
+    course = _Course(messages, name, again, wires.get(wire))
     while True:
         try:
             response = send(course.messages)
@@ -142,14 +142,15 @@ class _Course:
         given: Sequence[Any],
         provider: str,
         again: Callable[[list[Any], ImageFault, Recovery | None], Recovery],
-        most: int,
+        wire: Wire,
     ) -> None:
         self.given = given
         self.start = list(given)
         self.messages = list(given)
         self.provider = provider
         self.again = again
-        self.most = most  # refusals; each image is refused twice at most
+        self.wire = wire
+        self.most = 2 * len(wires.images(self.start, wire)) + 2  # refusals; each image is refused twice at most
         self.faults: list[ImageFault] = []
         self.changes: list[Change] = []
         self.last: Recovery | None = None
@@ -157,10 +158,17 @@ class _Course:
     def refused(self, error: Exception) -> bool:
         """Whether the error was a refusal that something can be done about; then `messages` are what to send."""
         status, body = refusals.of_exception(error)
-        fault = classify_error(status, body, self.provider)
+        fault = classify_error(status, body, self.provider) or self._unsent(status, error)
         if fault is None:
             self._write_back()
         return fault is not None and self._recovered(fault)
+
+    def _unsent(self, status: int | None, error: Exception) -> ImageFault | None:
+        """The fault of an image whose base64 is broken, on which an SDK stumbled before it sent anything."""
+        if status is not None or not isinstance(error, (ValueError, TypeError)):
+            return None
+        broken = any(image.data is not None and image.decode() is None for image in wires.images(self.messages, self.wire))
+        return ImageFault("undecodable", str(error)[:SHOWN_CHARS], "sdk") if broken else None
 
     def refused_in(self, response: Any) -> bool:
         """The same for a refusal that came as a success, with an error in its body."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from dataclasses import dataclass
@@ -9,12 +10,14 @@ from typing import Any
 
 import pytest
 
-from pixlane.messages import Memory, repair, wires, with_recovery
+from pixlane.messages import Answer, Memory, repair, wires, with_recovery
 from tests.pure import make
 from tests.stubs.http import Server
 from tests.stubs.pictures import look
 from tests.stubs.provider import limits_published
 from tests.stubs.senders import ROUTES, Route
+
+pytestmark = pytest.mark.slow  # the SDKs take seconds to load
 
 TURNS = 30
 PNG = make.flat(make.RED, (40, 30))
@@ -121,8 +124,7 @@ class Conversation:
 
     def user(self, number: int) -> list[Sent]:
         limited = self.route.name == "anthropic" or (self.route.name == "groq" and self.repaired)  # else a 413 without a word
-        absent = {4: not limited, 12: self.route.wire == "gemini" and not self.repaired}  # Google's SDK itself refuses that
-        return [] if absent.get(number) else USER.get(number, [])
+        return [] if number == 4 and not limited else USER.get(number, [])
 
     def tools(self, number: int) -> list[Sent]:
         unseen = self.route.tool_images == "lost" and not self.repaired  # no error tells of it: repair is what helps
@@ -148,7 +150,6 @@ class Conversation:
         return len(last.pictures) + len(last.urls) + words
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("repaired", [True, False], ids=["repaired before", "recovered"])
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
 def test_thirty_turns_are_answered_and_nothing_vanishes(route: Route, repaired: bool) -> None:
@@ -168,3 +169,84 @@ def test_thirty_turns_are_answered_and_nothing_vanishes(route: Route, repaired: 
     good = look(PNG)
     if "max_images" not in talk.provider.limits or talk.provider.limits["max_images"] > 60:
         assert good in talk.provider.turns[-1].pictures
+
+
+@pytest.mark.parametrize("route", [ROUTES[0], ROUTES[1]], ids=lambda route: route.name)
+def test_an_async_client_recovers_in_the_same_way(route: Route) -> None:
+    wire = wires.get(route.wire)
+    history = [
+        wire.user_message([wire.text_part("turn 1"), wire.image_part("image/png", b"<html>"), wire.image_part("image/png", PNG)])
+    ]
+    provider = route.provider()
+    with Server(provider) as server:
+        answer = asyncio.run(ask_later(route, server.url, history))
+    assert "turn 1" in answer.response
+    assert [fault.kind for fault in answer.refused] == ["undecodable" if route.name == "anthropic" else "type"]
+    assert provider.turns[0].pictures == (look(PNG),)
+    assert [one.decode() for one in wires.images(history, wire)] == [PNG]
+
+
+async def ask_later(route: Route, url: str, history: list[Any]) -> Answer[str]:
+    from anthropic import AsyncAnthropic
+    from openai import AsyncOpenAI
+
+    async def send(messages: list[Any]) -> str:
+        if route.name == "anthropic":
+            async with AsyncAnthropic(base_url=url, api_key="none", max_retries=0) as client:
+                return (await client.messages.create(model="claude", max_tokens=64, messages=messages)).content[0].text
+        async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
+            return str((await client.chat.completions.create(model="gpt", messages=messages)).choices[0].message.content)
+
+    return await with_recovery(send, history, route.profile, route.wire)
+
+
+def test_an_image_that_an_sdk_itself_refuses_gives_way_and_the_next_turn_is_sent() -> None:
+    (route,) = (route for route in ROUTES if route.name == "gemini_3")
+    talk = Conversation(route, repaired=False)
+    with Server(talk.provider) as server:
+        send = route.connect(server.url)
+        talk.history.append(talk.wire.user_message([talk.wire.text_part("turn 1"), talk.part(USER[12][0])]))
+        answer = with_recovery(send, talk.history, route.profile, route.wire)
+        assert [(fault.kind, fault.provider) for fault in answer.refused] == [("undecodable", "sdk")]
+        assert "turn 1" in answer.response
+        assert wires.images(talk.history, talk.wire) == []
+        talk.history += [route.said("seen"), talk.wire.user_message([talk.wire.text_part("turn 2")])]
+        assert "turn 2" in with_recovery(send, talk.history, route.profile, route.wire).response
+
+
+def test_an_error_that_is_about_no_image_is_raised_as_it_is() -> None:
+    def send(messages: list[Any]) -> str:
+        raise ValueError("no such model")
+
+    with pytest.raises(ValueError, match="no such model"):
+        with_recovery(
+            send,
+            [wires.get("anthropic").user_message([wires.get("anthropic").image_part("image/png", PNG)])],
+            "anthropic",
+            "anthropic",
+        )
+
+
+def test_the_limit_of_a_server_that_is_lower_than_the_published_one_is_learned_from_its_refusal() -> None:
+    (route,) = (route for route in ROUTES if route.name == "anthropic")
+    wire, provider, memory = wires.get(route.wire), route.provider(), Memory()
+    large = make.array(make.noise(1400, 1200))  # 6.7 MB as base64: over 5,242,880, under what is published
+    history = [wire.user_message([wire.text_part("turn 1"), wire.image_part("image/png", large)])]
+    with Server(provider) as server:
+        send = route.connect(server.url)
+        for turn in (1, 2):
+            history[:] = repair(history, route.profile, route.wire, memory=memory).messages
+            assert f"turn {turn}" in with_recovery(send, history, route.profile, route.wire, memory=memory).response
+            history += [route.said("seen"), wire.user_message([wire.text_part(f"turn {turn + 1}")])]
+    assert len(provider.refused) == 1
+    assert len(provider.turns[1].pictures) == 1
+
+
+def test_a_description_takes_the_place_of_pixels_that_are_refused() -> None:
+    (route,) = (route for route in ROUTES if route.name == "openai_chat")
+    wire, provider = wires.get(route.wire), route.provider(sees=False)
+    history = [wire.user_message([wire.text_part("turn 1"), wire.image_part("image/png", PNG)])]
+    with Server(provider) as server:
+        answer = with_recovery(route.connect(server.url), history, route.profile, route.wire, lambda data: "a red card")
+    assert [fault.kind for fault in answer.refused] == ["no_vision"]
+    assert any("a red card" in text for text in provider.turns[0].texts)
