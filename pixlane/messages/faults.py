@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Literal
 
@@ -177,8 +177,8 @@ def _fault(sentence: Sentence, status: int | None, provider: str) -> ImageFault 
     success = status is not None and 200 <= status < 300
     failure = status == FAILED
     path, rest = request_paths.split(sentence.text)
-    rows, kinds = _table()
-    for wording, pattern in sorted(rows, key=lambda row: row[0].provider not in provider):
+    kinds = _table()[1]
+    for wording, pattern in _own_first(provider):
         if wording.own and not any(name in provider for name in FAMILIES[wording.provider]):
             continue
         if failure and not (wording.in_failure and wording.provider in provider):
@@ -242,6 +242,11 @@ def _table() -> tuple[tuple[tuple[Wording, re.Pattern[str]], ...], dict[str, Kin
     table = json.loads(resources.files(__package__).joinpath("faults.json").read_text(encoding="utf-8"))
     rows = [Wording(**row) for row in table["wordings"]]
     return tuple((row, _pattern(row.text)) for row in rows), table["codes"]
+
+
+@lru_cache(maxsize=64)
+def _own_first(provider: str) -> list[tuple[Wording, re.Pattern[str]]]:
+    return sorted(_table()[0], key=lambda row: row[0].provider not in provider)
 
 
 def _pattern(template: str) -> re.Pattern[str]:

@@ -57,7 +57,7 @@ ECHOES = {
 @pytest.mark.parametrize("form", ECHOES)
 def test_what_the_user_wrote_is_not_what_the_provider_says(form: str) -> None:
     for said in SHOWN:
-        for status in (400, 413, 422, 200, None):
+        for status in (400, 200, None):
             for body in (ECHOES[form](said), json.dumps(ECHOES[form](said))):
                 assert classify_error(status, body, "anthropic") is None, said
 
@@ -179,7 +179,7 @@ ANY_JSON = st.recursive(
 
 
 @given(status=st.none() | st.integers(0, 999), body=ANY_JSON, provider=st.text(max_size=9))
-@hypothesis_settings(max_examples=150, deadline=None)
+@hypothesis_settings(max_examples=80, deadline=None)
 def test_no_body_raises(status: int | None, body: Any, provider: str) -> None:
     classify_error(status, body, provider)
     classify_error(status, str(body), provider)
