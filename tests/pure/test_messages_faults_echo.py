@@ -178,6 +178,7 @@ ANY_JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(status=st.none() | st.integers(0, 999), body=ANY_JSON, provider=st.text(max_size=9))
 @hypothesis_settings(max_examples=80, deadline=None)
 def test_no_body_raises(status: int | None, body: Any, provider: str) -> None:
