@@ -104,6 +104,7 @@ def test_the_rules_wake_somebody_when_they_should_and_let_them_sleep_otherwise(t
         'pixlane_queue_age_seconds{queue="interactive"}': "20x30",
         'pixlane_jobs_total{outcome="error",queue="batch",code="corrupt_input"}': "0+600x30",
         'pixlane_jobs_total{outcome="spent",queue="batch",code="crashed"}': "0+1x30",
+        'pixlane_jobs_total{outcome="handed_back",queue="batch",code="store_full"}': "0+1x30",
         "pixlane_swept_total": "0+10x30",
         "pixlane_refused_messages_total": "0+1x30",
         "pixlane_child_deaths_total": "0+2x30",
