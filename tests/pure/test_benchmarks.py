@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import ExifTags, Image, ImageCms, ImageOps
 
-from benchmarks import batch, corpus, eye
+from benchmarks import batch, corpus, eye, link, scale
 from benchmarks.__main__ import main
 from benchmarks.clock import geometric_mean
 from benchmarks.peers import pillow
@@ -117,3 +117,26 @@ def test_a_word_counts_as_often_as_at_most_sizes_and_is_found_inside_another_onl
     )
     assert wanted == Counter(save=1, disk=1)
     assert eye.compared(wanted, ["Save as...", "harddisk"]) == {"words": 2, "read": 1, "run_together": 2, "lines": 2}
+
+
+@pytest.mark.slow
+def test_the_cost_of_an_image_is_measured_over_every_link(
+    screen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "result.json"
+    assert main(["scale", str(screen.parent), "--runs", "2", "--json", str(out)]) == 0
+    rows = json.loads(out.read_text())["scale"]["rows"]
+    assert [(row["workers"], row["mbit"]) for row in rows] == [(1, 0), *((2, mbit) for mbit, _ in scale.LINKS)]
+    for row in rows:
+        assert (row["images"], row["failed"]) == (2, 0)
+        assert row["redis_in_bytes"] > row["sources"] / row["images"]
+        assert row["redis_out_bytes"] > row["results"] / row["images"]
+    assert "images/s" in capsys.readouterr().out
+
+
+def test_a_link_lets_through_so_many_bits_a_second_each_way() -> None:
+    way = link.Way(bits_per_s=8_000, delay_s=0.25)
+    first, second = way.arrival(1_000), way.arrival(500)
+    assert second - first == pytest.approx(0.5, abs=0.01)
+    free = link.Way(bits_per_s=0, delay_s=0)
+    assert free.arrival(10**9) - free.arrival(1) == pytest.approx(0, abs=0.1)
