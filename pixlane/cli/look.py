@@ -14,7 +14,7 @@ from pixlane.errors import InvalidRecipe
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A file, or - for stdin.", show_default=False)],
     question: Annotated[
-        str | None, typer.Argument(metavar="[QUESTION]", help="What to look for. [a description]", show_default=False)
+        str | None, typer.Argument(metavar="QUESTION", help="What to look for. [a description]", show_default=False)
     ] = None,
     model: Annotated[
         str | None,

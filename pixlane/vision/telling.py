@@ -21,7 +21,7 @@ MAX_CHARS: Final = 16_000
 """Of one description; the middle of a longer one is left out."""
 
 HEAD_SHARE: Final = 0.7
-SAME_ROW: Final = 0.5  # heights between the middles of two texts of one row, at most
+SAME_ROW: Final = 1.5  # heights between the middles of two texts of one row, at most: a page may lie askew
 
 
 def words(seen: Observation, sentences: Sentences = DEFAULT) -> str:

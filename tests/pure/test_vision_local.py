@@ -10,7 +10,7 @@ import sys
 
 import numpy
 import pytest
-from PIL import Image, ImageDraw, ImageFont
+from PIL import ExifTags, Image, ImageDraw, ImageFont
 
 from pixlane.errors import DeadlineExceeded, EngineMissing
 from pixlane.recipe import Region
@@ -173,6 +173,20 @@ def test_text_in_a_region_and_at_the_very_edge_is_found_with_its_place_in_the_so
     assert line.box is not None
     assert 690 <= line.box.x <= 710
     assert 490 <= line.box.y <= 510
+
+
+@slow
+def test_a_photograph_that_lies_on_its_side_has_its_boxes_in_the_upright_picture() -> None:
+    upright = Image.open(io.BytesIO(drawn((900, 300), (600, 220, "Lower right"))))
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = 6
+    out = io.BytesIO()
+    upright.transpose(Image.Transpose.ROTATE_90).save(out, "JPEG", quality=95, exif=exif)
+    (line,) = seen(out.getvalue()).ocr
+    assert line.text == "Lower right"
+    assert line.box is not None
+    assert 590 <= line.box.x <= 612
+    assert 210 <= line.box.y <= 235
 
 
 @slow
