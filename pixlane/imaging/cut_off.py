@@ -64,9 +64,9 @@ def _tiff(data: bytes) -> bool:
         offset + size
         for page in pages
         for offsets, sizes in ((tiff.STRIP_OFFSETS, tiff.STRIP_BYTES), (tiff.TILE_OFFSETS, tiff.TILE_BYTES))
-        for offset, size in zip(page.get(offsets, ()), page.get(sizes, ()), strict=False)
+        for offset, size in zip(tiff.numbers(page, offsets), tiff.numbers(page, sizes), strict=False)
     )
-    return any(end > len(data) for end in ends if isinstance(end, int))
+    return any(end > len(data) for end in ends)
 
 
 def _icon(data: bytes) -> bool:

@@ -216,8 +216,8 @@ def _tiff_fraction(data: bytes, page: int) -> float | None:
     """The part of the bytes of strips or tiles that lies inside the file; None where the page has none."""
     pages = tiff.directories(lambda at, size: data[at : at + size], max_values=1 << 20)
     tags = next(islice(pages, page, None), {})
-    offsets = tags.get(tiff.STRIP_OFFSETS) or tags.get(tiff.TILE_OFFSETS) or ()
-    sizes = tags.get(tiff.STRIP_BYTES) or tags.get(tiff.TILE_BYTES) or ()
+    offsets = tiff.numbers(tags, tiff.STRIP_OFFSETS) or tiff.numbers(tags, tiff.TILE_OFFSETS)
+    sizes = tiff.numbers(tags, tiff.STRIP_BYTES) or tiff.numbers(tags, tiff.TILE_BYTES)
     there = sum(max(0, min(size, len(data) - offset)) for offset, size in zip(offsets, sizes, strict=False))
     wanted = sum(sizes)
     return round(there / wanted, 4) if wanted else None

@@ -46,6 +46,11 @@ def directories(read: Read, start: int = 0, *, max_values: int = MAX_VALUES) -> 
         yield tags
 
 
+def numbers(tags: Tags, tag: int) -> tuple[int, ...]:
+    """The values of a tag; none where it is not there, or says that it holds letters or raw bytes."""
+    return tuple(value for value in tags.get(tag, ()) if isinstance(value, int))
+
+
 def loose_link(data: bytes) -> tuple[int, int, int] | None:
     """Where the chain of directories leads out of the file: directories before that, offset and width of the pointer.
 

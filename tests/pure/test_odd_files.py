@@ -12,11 +12,7 @@ import pytest
 from PIL import Image, ImageCms
 
 from pixlane import Recipe, normalize
-from pixlane.errors import (
-    SourceError,
-    TargetUnreachable,
-    TruncatedInput,
-    UnsupportedFormat,
+from pixlane.errors import CorruptInput, SourceError, TargetUnreachable, TruncatedInput, UnsupportedFormat
 )
 from pixlane.imaging import icc
 from tests.pure import make, make_svg
@@ -286,3 +282,26 @@ def test_a_picture_too_long_for_the_only_accepted_type_is_unreachable_and_never_
 def test_a_stylesheet_instruction_in_the_first_line_is_noted(tmp_path: Path) -> None:
     data = make_svg.svg("<rect width='9' height='9'/>", before='<?xml-stylesheet href="a.css"?>')
     assert "svg_reference_removed" in make.codes(normalize(data))
+
+
+@pytest.mark.parametrize("tag", [256, 258, 259, 262, 273, 277, 278, 279, 338, 339])
+@pytest.mark.parametrize("kind", [2, 7], ids=["letters", "raw bytes"])
+def test_a_tag_that_holds_no_numbers_ends_typed(tag: int, kind: int) -> None:
+    data = bytearray(make.tiff(NOISE, bits=8, photometric=2, t338=[0]))
+    at = data.index(struct.pack("<H", tag), int.from_bytes(data[4:8], "little"))
+    data[at + 2 : at + 4] = struct.pack("<H", kind)
+    for recipe in (make.LOSSLESS, ALLOWED):
+        try:
+            normalize(bytes(data), recipe)
+        except SourceError:
+            continue
+
+
+def test_an_animation_whose_clock_stands_still_ends_typed() -> None:
+    frames = [Image.fromarray(make.noise(32, 32, seed=seed)) for seed in (1, 2)]
+    data = bytearray(make.encode(frames[0], "AVIF", save_all=True, append_images=frames[1:]))
+    at = data.index(b"mdhd") + 4
+    start = at + (20 if data[at] == 1 else 12)
+    data[start : start + 4] = bytes(4)  # ticks a second
+    with pytest.raises(CorruptInput):
+        normalize(bytes(data), make.LOSSLESS)

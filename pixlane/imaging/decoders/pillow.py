@@ -54,7 +54,7 @@ UNREADABLE = (
     KeyError,
     IndexError,
     TypeError,
-    OverflowError,
+    ArithmeticError,
     RuntimeError,
     struct.error,
 )

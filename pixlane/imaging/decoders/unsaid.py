@@ -31,7 +31,7 @@ def bits(name: str, data: bytes, tags: tiff.Tags) -> int:
     if name == "jp2":
         return max(precisions(data), default=8)
     if name == "tiff":
-        return max((value for value in tags.get(tiff.BITS, ()) if isinstance(value, int)), default=8)
+        return max(tiff.numbers(tags, tiff.BITS), default=8)
     return 8
 
 

@@ -61,5 +61,4 @@ def _check_tiff(tags: tiff.Tags) -> None:
 
 def first(tags: tiff.Tags, tag: int, missing: int = 1) -> int:
     """The first value of a tag; `missing` where it is not there or no number."""
-    value = (tags.get(tag) or (missing,))[0]
-    return value if isinstance(value, int) else missing
+    return next(iter(tiff.numbers(tags, tag)), missing)
