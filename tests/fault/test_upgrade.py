@@ -105,7 +105,7 @@ def test_a_job_that_only_the_new_version_can_do_waits_for_it_however_often_the_o
     for _ in range(ledger.MAX_STARTS + 2):
         # As if the pause after a hand-back were over.
         server.run([("HSET", KEYS.job(job.key), "due", 1), ("ZADD", KEYS.open, 1, job.key)])
-        wait_until(lambda: valkey.redis.zscore(KEYS.open, job.key) > 1, "sent again")
+        wait_until(lambda: (valkey.redis.zscore(KEYS.open, job.key) or 0) > 1, "sent again, not ended")
         wait_until(lambda: valkey.redis.hget(KEYS.job(job.key), "due"), "handed back")
     assert valkey.redis.hget(KEYS.job(job.key), "starts") == b"0"
     assert not valkey.redis.exists(KEYS.error(job.sha256, job.fingerprint)), "not put aside"
