@@ -255,7 +255,7 @@ def _anthropic(step: Said) -> dict[str, Any]:
 def _gemini(step: Said) -> dict[str, Any]:
     if step.ended == "refused":
         return {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}
-    parts = [{"text": "let me see", "thought": True}, {"text": step.text}]
+    parts = [{"text": '{"summary": "a thought"}', "thought": True}, {"text": step.text}]
     reason = {"cut": "MAX_TOKENS"}.get(step.ended, "STOP")
     return {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": reason, "index": 0}]}
 
