@@ -13,7 +13,6 @@ from PIL import Image, ImageCms
 
 from pixlane import Recipe, normalize
 from pixlane.errors import CorruptInput, SourceError, TargetUnreachable, TruncatedInput, UnsupportedFormat
-)
 from pixlane.imaging import icc
 from tests.pure import make, make_svg
 
