@@ -17,7 +17,7 @@ from pixlane.flows import Order
 from pixlane.mapping import IN_FLIGHT
 from pixlane.recipe import Recipe, Region
 from pixlane.rendition import Rendition
-from pixlane.service import Service, Travel
+from pixlane.service import OnFull, Service, Travel
 from pixlane.settings import Settings
 from pixlane.sources import Given
 from pixlane.steps import Ask, End, Failure, Fetch, Flow, Found, Give, Pause, Publish, Step, T, Watch, advance
@@ -59,13 +59,19 @@ class Client:
         self._cache = self._ledger if servers.one_for_results else open_cache(servers.cache, timeout_s)
         self._wakeups = wakeups.Wakeups(servers.ledger, timeout_s, self._service.keys.done)
 
-    def submit(self, source: Given, recipe: Recipe | None = None, *, queue: str = "interactive") -> Job:
+    def submit(
+        self, source: Given, recipe: Recipe | None = None, *, queue: str = "interactive", deadline_s: float | None = None
+    ) -> Job:
         """The job for that source (a path, bytes, or a URL) and recipe; what is under way or done already is not done again.
 
         A URL is fetched here and not by the worker; see `pixlane.fetching` for what is followed. Raises InvalidArgument, for a
-        path SourceMissing, NotAFile, SourceUnreadable, SourceTooLarge, for a URL UrlNotAllowed, FetchFailed, SourceTooLarge.
+        path SourceMissing, NotAFile, SourceUnreadable, SourceTooLarge, for a URL UrlNotAllowed, FetchFailed, SourceTooLarge;
+        QueueFull when the queue holds as much as it may (`retry_after_s` says when to come again).
+
+        `deadline_s`: a job that is not begun within so many seconds ends as `expired`. None: it never does, though nobody waits.
+        Where several ask for the same, the latest deadline counts.
         """
-        order, found = self._carry_out(self._service.submit(source, recipe, queue))
+        order, found = self._carry_out(self._service.submit(source, recipe, queue, deadline_s))
         return Job(self, order, found)
 
     def observe(
@@ -88,15 +94,22 @@ class Client:
         return _only_rendition(self._carry_out(self._service.fetch(sha256, recipe)))
 
     def map(
-        self, sources: Iterable[Given], recipe: Recipe | None = None, *, queue: str = "batch", in_flight: int = IN_FLIGHT
+        self,
+        sources: Iterable[Given],
+        recipe: Recipe | None = None,
+        *,
+        queue: str = "batch",
+        in_flight: int = IN_FLIGHT,
+        on_full: OnFull | None = None,
     ) -> Iterator[tuple[Any, Found]]:
         """Pairs of a source and its rendition, or the PixlaneError in its place, as they finish.
 
-        At most `in_flight` are under way; the iterator of sources may be endless. A store that cannot be reached at the start
+        At most `in_flight` are under way; the iterator of sources may be endless. While the queue is full it waits and tries
+        again by itself; `on_full` is told each time. A store that cannot be reached at the start
         is raised.
         """
         with self._wakeups.watch() as watch:
-            flow = self._service.map(sources, recipe, queue, in_flight)
+            flow = self._service.map(sources, recipe, queue, in_flight, on_full)
             step = advance(flow, None)
             while not isinstance(step, End):
                 if isinstance(step, Give):
@@ -168,11 +181,21 @@ class Job:
     def result(self, timeout: float | None = None) -> Rendition:
         """Waits for the rendition; `timeout` in seconds, None: as long as it takes.
 
-        Raises the PixlaneError that the job ended with, ResultTimeout (the job goes on), StoreUnavailable, JobLost.
+        Raises the PixlaneError that the job ended with, Expired, Cancelled, ResultTimeout (the job goes on), StoreUnavailable,
+        JobLost.
         """
         if self._found is None:
             self._found = self._client._carry_out(self._client._service.flows.result(self._order, timeout))
         return _rendition(self._found)
+
+    def cancel(self) -> bool:
+        """Gives the job up; with the last who wants it, it ends. True: it is not begun any more, or runs for the last time.
+
+        Nobody's `result` is taken away: one that is there already stays. Afterwards `result` raises Cancelled.
+        """
+        if self._found is not None:
+            return False
+        return self._client._carry_out(self._client._service.flows.cancel(self._order))
 
 
 class AsyncClient:
@@ -192,10 +215,12 @@ class AsyncClient:
         self._service = Service(url, send, paths, settings)
         self._opening: asyncio.Task[None] | None = None
 
-    async def submit(self, source: Given, recipe: Recipe | None = None, *, queue: str = "interactive") -> AsyncJob:
+    async def submit(
+        self, source: Given, recipe: Recipe | None = None, *, queue: str = "interactive", deadline_s: float | None = None
+    ) -> AsyncJob:
         """As `Client.submit`, whose errors it raises."""
         await self._open()
-        order, found = await self._carry_out(self._service.submit(source, recipe, queue))
+        order, found = await self._carry_out(self._service.submit(source, recipe, queue, deadline_s))
         return AsyncJob(self, order, found)
 
     async def observe(
@@ -220,12 +245,18 @@ class AsyncClient:
         return _only_rendition(await self._carry_out(self._service.fetch(sha256, recipe)))
 
     async def map(
-        self, sources: Iterable[Given], recipe: Recipe | None = None, *, queue: str = "batch", in_flight: int = IN_FLIGHT
+        self,
+        sources: Iterable[Given],
+        recipe: Recipe | None = None,
+        *,
+        queue: str = "batch",
+        in_flight: int = IN_FLIGHT,
+        on_full: OnFull | None = None,
     ) -> AsyncIterator[tuple[Any, Found]]:
         """As `Client.map`, with `async for`: pairs of a source and its rendition or PixlaneError, as they finish."""
         await self._open()
         async with self._wakeups.watch() as watch:
-            flow = self._service.map(sources, recipe, queue, in_flight)
+            flow = self._service.map(sources, recipe, queue, in_flight, on_full)
             step = advance(flow, None)
             while not isinstance(step, End):
                 if isinstance(step, Give):
@@ -323,6 +354,12 @@ class AsyncJob:
         if self._found is None:
             self._found = await self._client._carry_out(self._client._service.flows.result(self._order, timeout))
         return _rendition(self._found)
+
+    async def cancel(self) -> bool:
+        """As `Job.cancel`."""
+        if self._found is not None:
+            return False
+        return await self._client._carry_out(self._client._service.flows.cancel(self._order))
 
 
 def _rendition(found: Found) -> Rendition:

@@ -279,12 +279,28 @@ class ServiceUnavailable(ServiceError, code="service_unavailable"):
     """There is no service to use and none could be started."""
 
 
+class QueueFull(ServiceError, code="queue_full"):
+    """The queue holds as much as it may; `details["retry_after_s"]` says when to try again."""
+
+    @property
+    def retry_after_s(self) -> float:
+        return float(self.details.get("retry_after_s", 1.0))
+
+
 class ResultTimeout(ServiceError, code="result_timeout"):
     """The waiter's own time ran out; the job goes on."""
 
 
 class JobLost(ServiceError, code="job_lost"):
     """Neither result nor record is there; submit again."""
+
+
+class Expired(PixlaneError, code="expired"):
+    """The deadline that the job was submitted with passed before it was done."""
+
+
+class Cancelled(PixlaneError, code="cancelled"):
+    """Whoever wanted the job has cancelled it."""
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 import time
+import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pixlane import health, metrics, sources, tracing
 from pixlane.errors import (
+    Expired,
     InvalidArgument,
     JobLost,
     PixlaneError,
+    QueueFull,
     ResultTimeout,
     ServiceError,
     SourceChanged,
@@ -27,7 +30,8 @@ from pixlane.recipe import Recipe
 from pixlane.settings import KIB, Settings
 from pixlane.sources import Given, Source
 from pixlane.steps import Ask, Fetch, Flow, Found, Pause, Publish, Watch
-from pixlane.store import envelope, ledger, results
+from pixlane.store import admission, envelope, ledger, results
+from pixlane.store.admission import Wish
 from pixlane.store.connect import Command
 from pixlane.store.keys import Keys
 from pixlane.store.ledger import QUEUES, Job, Message
@@ -63,6 +67,15 @@ class Order:
     queue: str
     resubmissions: int = 0
     placed_at: float = 0.0
+    deadline_s: float | None = None
+    ordered_at: float = field(default_factory=time.monotonic)
+    waiter: str = field(default_factory=lambda: uuid.uuid4().hex)
+    is_cancelled: bool = False
+
+    @property
+    def left_s(self) -> float | None:
+        """Until its deadline."""
+        return None if self.deadline_s is None else self.deadline_s - (time.monotonic() - self.ordered_at)
 
 
 @dataclass
@@ -92,6 +105,7 @@ class Flows:
         self.keys = Keys(settings.key_prefix)
         self.meter = metrics.of_client(settings)
         self.tracer = tracing.of(settings)
+        self.tenant = admission.tenant_id(settings.tenant)
 
     def fetch(self, sha256: str, fingerprint: str) -> Flow[Found | None]:
         """What the store holds; one round trip."""
@@ -113,13 +127,17 @@ class Flows:
             yield Pause(0)
         raise AssertionError("a source is identified or an error is raised")
 
-    def submit(self, given: Given, recipe: Recipe, queue: str, by_path: bool) -> Flow[tuple[Order, Found | None]]:
+    def submit(
+        self, given: Given, recipe: Recipe, queue: str, by_path: bool, deadline_s: float | None = None
+    ) -> Flow[tuple[Order, Found | None]]:
         """The order, and what the store holds for it already; where that is nothing, the job is open and on its way."""
         check_queue(queue)
+        admission.check_deadline(deadline_s)
         began = time.monotonic()
         with self.tracer.span("pixlane submit", "PRODUCER", queue=queue) as span:
             source = yield from self.identify(given, by_path)
             order = make_order(given, source, recipe, queue, self.tracer.here())
+            order.deadline_s = deadline_s
             span.set(job=order.job.key)
             found = yield from self._fetch_and_place(order, source)
         self.meter.add("pixlane_stage_seconds", time.monotonic() - began, stage="submit")
@@ -138,15 +156,19 @@ class Flows:
         """What the store holds, or else source, record and message into it: one round trip, for a small source on one server."""
         order.placed_at = time.monotonic()
         halves = envelope.halves(order.job, order.queue)
-        submit = ledger.submit_unless_done(self.keys, order.job, order.queue, self.settings, halves, data)
-        replies = yield Ask("ledger", [*self._fetch(order), submit])
-        return self._counted(results.fetched(replies[: results.FETCH_REPLIES]))
+        wish = self._wish(order)
+        submit = ledger.submit(self.keys, order.job, order.queue, self.settings, halves, data, wish, unless_done=True)
+        *stored, reply = yield Ask("ledger", [*self._fetch(order), submit])
+        ledger.submitted(reply, order.job, order.queue)
+        return self._counted(results.fetched(stored))
 
     def place(self, order: Order, data: bytes | None) -> Flow[None]:
         """Source, record, message; in one step where one server takes all three."""
         order.placed_at = time.monotonic()
         together = self.servers.one_for_messages
         (message,) = yield from self.record([(order, data)], with_message=together)
+        if isinstance(message, QueueFull):
+            raise message
         if message is not None and not together:
             yield from self.publish([[message]])
 
@@ -163,8 +185,11 @@ class Flows:
             yield Ask("ledger", [ledger.release(self.keys, message.job.key, "") for group in groups for message in group])
             raise
 
-    def record(self, orders: Sequence[tuple[Order, bytes | None]], *, with_message: bool = False) -> Flow[list[Message | None]]:
-        """Stores sources and opens records in one round trip. The messages that must be sent now, or were `with_message`."""
+    def record(
+        self, orders: Sequence[tuple[Order, bytes | None]], *, with_message: bool = False
+    ) -> Flow[list[Message | QueueFull | None]]:
+        """Stores sources and opens records in one round trip. The messages that must be sent now, or were `with_message`; a
+        QueueFull for each that was refused."""
         commands: list[Command] = []
         places = []
         for order, data in orders:
@@ -172,11 +197,24 @@ class Flows:
                 commands.append(ledger.put_source(self.keys, order.job.sha256, data, self.settings))
             places.append(len(commands))
             halves = envelope.halves(order.job, order.queue) if with_message else ("", "")
-            commands.append(ledger.submit(self.keys, order.job, order.queue, self.settings, halves))
+            commands.append(ledger.submit(self.keys, order.job, order.queue, self.settings, halves, wish=self._wish(order)))
         replies = yield Ask("ledger", commands, atomic=len(commands) == 2)
-        return [
-            ledger.submitted(replies[place], order.job, order.queue) for place, (order, _) in zip(places, orders, strict=True)
-        ]
+        answers: list[Message | QueueFull | None] = []
+        for place, (order, _) in zip(places, orders, strict=True):
+            try:
+                answers.append(ledger.submitted(replies[place], order.job, order.queue))
+            except QueueFull as error:
+                answers.append(error)
+        return answers
+
+    def cancel(self, order: Order) -> Flow[bool]:
+        """Gives the order up; True when its job ended with that, or is not run again."""
+        order.is_cancelled = True
+        (reply,) = yield Ask("ledger", [ledger.cancel(self.keys, order.job.key, order.waiter, self.settings)])
+        return reply in (b"ended", b"running")
+
+    def _wish(self, order: Order) -> Wish:
+        return Wish(order.waiter, order.left_s, self.tenant)
 
     def survey(self, orders: Sequence[Order]) -> Flow[list[Found | None]]:
         """What became of each: its rendition or error, or None while it is open. One without a trace is submitted again."""
@@ -205,12 +243,17 @@ class Flows:
         if time.monotonic() - order.placed_at < FRESH_S:
             yield Pause(interval if timeout_s is None else min(interval, timeout_s))
         while True:
+            if order.is_cancelled:
+                return admission.cancelled(order.job.key)
+            pause_s = interval
             try:
                 (found,) = yield from self.survey([order])
                 patience.since = None
             except OUTAGES as error:
                 patience.bear(error)
                 found = None
+            except QueueFull as error:  # it was lost, and there is no room just now
+                pause_s, found = error.retry_after_s, None
             if found is not None:
                 self.meter.add("pixlane_stage_seconds", time.monotonic() - began, stage="result")
                 return self.told(order, found)  # type: ignore[no-any-return]
@@ -218,7 +261,7 @@ class Flows:
             if left is not None and left <= 0:
                 said = f"no result within {timeout_s:g} s; the job goes on{(yield from self._unless_a_worker_lives())}"
                 raise ResultTimeout(said, limit=timeout_s, key=order.job.key)
-            yield Pause(interval if left is None else min(interval, left))
+            yield Pause(pause_s if left is None else min(pause_s, left))
             interval = min(2 * interval, LAST_POLL_S)
 
     def told(self, order: Order, found: Any) -> Any:
@@ -244,6 +287,8 @@ class Flows:
     def _judge(self, order: Order, state: bool | PixlaneError) -> Flow[Found | None]:
         if state is True:
             return None
+        if isinstance(state, Expired):
+            return admission.expired(order.deadline_s)
         if isinstance(state, PixlaneError):
             return state
         # It may have ended between the two questions.
@@ -252,11 +297,12 @@ class Flows:
 
     def resubmit(self, order: Order) -> Flow[PixlaneError | None]:
         """Places an order again that left no trace; the error where that is not possible."""
+        if order.left_s is not None and order.left_s <= 0:
+            return admission.expired(order.deadline_s)
         if order.resubmissions >= MAX_RESUBMISSIONS:
             return JobLost(
                 f"the job left neither result nor record {MAX_RESUBMISSIONS} times", limit=MAX_RESUBMISSIONS, key=order.job.key
             )
-        order.resubmissions += 1
         self.meter.add("pixlane_evicted_before_fetched_total")
         try:
             source = yield from self.identify(order.given, order.by_path)
@@ -265,6 +311,7 @@ class Flows:
         if source.sha256 != order.job.sha256:
             return SourceChanged(f"{order.given!r} changed while it waited", limit=order.job.sha256, actual=source.sha256)
         yield from self.place(order, source.data)
+        order.resubmissions += 1
         return None
 
 

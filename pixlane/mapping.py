@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from pixlane.errors import PixlaneError, ServiceError
+from pixlane.errors import PixlaneError, QueueFull, ServiceError
 from pixlane.flows import OUTAGES, Flows, Order, Patience, check_queue, make_order
 from pixlane.recipe import Recipe
 from pixlane.rendition import Rendition
@@ -78,6 +78,7 @@ class Mapping:
     queue: str
     by_path: Callable[[Given], bool]
     in_flight: int = IN_FLIGHT
+    on_full: Callable[[QueueFull], None] | None = None
     pending: dict[str, _Pending] = field(default_factory=dict)
     patience: Patience = field(default_factory=Patience)
     reached: bool = False
@@ -119,6 +120,8 @@ class Mapping:
             try:
                 yield from self._submit(group)
                 self._reach()
+            except QueueFull as error:
+                yield from self._back_off(error)
             except OUTAGES as error:
                 if self._is_given_up(error):
                     for entry in group:
@@ -147,18 +150,37 @@ class Mapping:
         sent = yield from self.flows.record([(entry.order, entry.source.data) for entry in firsts])
         group.clear()
         messages: list[tuple[Message, float]] = []
+        full: QueueFull | None = None
         for entry, message in zip(firsts, sent, strict=True):
             key = entry.order.job.key
+            if isinstance(message, QueueFull):
+                full = message
+                group += missed[key]
+                continue
             self.pending[key] = _Pending(entry.order, [same.name for same in missed[key]])
             if message is not None:
                 messages.append((message, expected_ms(entry.source)))
-        yield Watch([entry.order.job.key for entry in firsts])
+        yield Watch([entry.order.job.key for entry in firsts if entry.order.job.key in self.pending])
         yield from self.flows.publish(list(chunks(messages)))
+        if full is not None:
+            raise full
 
-    def _look(self, wait: bool) -> Flow[None]:
+    def _back_off(self, error: QueueFull) -> Flow[None]:
+        """Waits until there may be room, and sees to what is under way meanwhile."""
+        self._reach()
+        if self.on_full is not None:
+            self.on_full(error)
+        ends = time.monotonic() + error.retry_after_s
+        while (left_s := ends - time.monotonic()) > 0:
+            if self.pending:
+                yield from self._look(wait=True, most_s=left_s)
+            else:
+                yield Pause(left_s)
+
+    def _look(self, wait: bool, most_s: float = math.inf) -> Flow[None]:
         """Looks at the jobs that ended, and at those that were not looked at for long."""
         first = min(job.look_at for job in self.pending.values())
-        woken = yield Pause(max(0.0, first - time.monotonic()) if wait else 0)
+        woken = yield Pause(min(most_s, max(0.0, first - time.monotonic())) if wait else 0)
         for key in woken or ():
             if key in self.pending:
                 self.pending[key].look_at = 0.0
@@ -169,6 +191,8 @@ class Mapping:
             try:
                 answers: Sequence[Found | None] = yield from self.flows.survey([job.order for job in part])
                 self._reach()
+            except QueueFull:  # one that left no trace finds no room just now; it is looked at again
+                return
             except OUTAGES as error:
                 if not self._is_given_up(error):
                     yield Pause(RETRY_PAUSE_S)

@@ -12,6 +12,7 @@ from pixlane.settings import Settings
 from pixlane.steps import Ask, Flow, Role
 from pixlane.store import ledger
 from pixlane.store.keys import Keys
+from pixlane.store.ledger import QUEUES
 
 SCAN_COUNT: Final = 1000
 """Keys that a server looks at in one step."""
@@ -58,7 +59,7 @@ class Purging:
                 key = name.removeprefix(start)
                 yield Ask("ledger", [ledger.forget(self.keys, key.partition("-")[0], [key], self.settings)])
         # The marks that tell a run under way stay, and so do the index and the lists that workers write.
-        kept = (self.keys.open, self.keys.queues, self.keys.workers)
+        kept = (self.keys.open, self.keys.loads, *map(self.keys.line, QUEUES), self.keys.queues, self.keys.workers)
         rest = [name for name in names if name not in kept and not name.endswith(":forgotten") and not _is_result(name)]
         if rest:
             yield Ask("ledger", [("UNLINK", name) for name in rest])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pixlane import settings as knobs
-from pixlane.errors import InvalidArgument
+from pixlane.errors import InvalidArgument, QueueFull
 from pixlane.flows import Flows, Order
 from pixlane.mapping import Mapping
 from pixlane.purging import Purging
@@ -31,6 +31,9 @@ CHECK_EVERY_S: Final = 1.0
 
 Travel = Literal["bytes", "path"]
 """How a source that is named by its path comes to the worker."""
+
+OnFull = Callable[[QueueFull], None]
+"""Is told each time that `map` waits because the queue is full."""
 
 
 class Service:
@@ -76,8 +79,10 @@ class Service:
         # The worker looks where the links lead, so we do.
         return self._attachment is not None and self._paths is not None and _lies_under(given, self._paths)
 
-    def submit(self, given: Given, recipe: Recipe | None, queue: str) -> Flow[tuple[Order, Found | None]]:
-        return self.flows.submit(given, recipe or self._default, queue, self.by_path(given))
+    def submit(
+        self, given: Given, recipe: Recipe | None, queue: str, deadline_s: float | None = None
+    ) -> Flow[tuple[Order, Found | None]]:
+        return self.flows.submit(given, recipe or self._default, queue, self.by_path(given), deadline_s)
 
     def observe(
         self, given: Given, prompt: str, model: str | None, region: Region | Sequence[int] | None, queue: str
@@ -91,10 +96,12 @@ class Service:
     def fetch(self, sha256: str, recipe: Recipe | None) -> Flow[Found | None]:
         return self.flows.fetch(sha256, (recipe or self._default).fingerprint)
 
-    def map(self, sources: Iterable[Given], recipe: Recipe | None, queue: str, in_flight: int) -> Flow[None]:
+    def map(
+        self, sources: Iterable[Given], recipe: Recipe | None, queue: str, in_flight: int, on_full: OnFull | None
+    ) -> Flow[None]:
         if in_flight < 1:
             raise InvalidArgument(f"in_flight must be at least 1, got {in_flight}", limit=1, actual=in_flight)
-        return Mapping(self.flows, sources, recipe or self._default, queue, self.by_path, in_flight).run()
+        return Mapping(self.flows, sources, recipe or self._default, queue, self.by_path, in_flight, on_full).run()
 
     def check(self) -> None:
         """Raises ServiceUnavailable when these are the servers of the embedded service and it cannot go on; for whoever waits."""

@@ -62,6 +62,15 @@ class Settings:
     key_prefix: str = _knob("pixlane", "first part of every Redis key")
     store_timeout_s: float = _knob(2.0, "deadline of one call to Redis, seconds", low=0.05)
 
+    # Who is let into the queue; beyond the limits: queue_full. 0: no limit
+    max_queue_jobs: int = _knob(200_000, "most open jobs of one queue; 0: no limit", low=0)
+    max_queue_bytes: int = _knob(4 * GIB, "most bytes that the stored sources of open jobs have; 0: no limit", low=0)
+    max_queue_age_s: float = _knob(
+        0.0, "nothing is taken while the oldest job of the queue is older, seconds; 0: no limit", low=0
+    )
+    max_tenant_jobs: int = _knob(0, "most open jobs of one tenant; 0: no limit", low=0)
+    tenant: str = _knob("", "who this process submits for; empty: nobody in particular")
+
     # How a worker works
     concurrency: int = _knob(0, "worker processes; 0: one per core", low=0, high=1024)
     allowed_roots: str = _knob("", "folders whose files a worker may read by path, separated by the path separator")

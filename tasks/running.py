@@ -109,8 +109,8 @@ class Runner:
                 return
 
     def _run(self, job: Job, claim: Claim, line: Line) -> str:
-        """Runs a job, and says how it went: ok, error, retry, spent, busy, gone, found or handed_back."""
-        if claim.status in ("gone", "busy"):
+        """Runs a job, and says how it went: ok, error, retry, spent, busy, gone, expired, cancelled, found or handed_back."""
+        if claim.status in ("gone", "busy", "expired", "cancelled"):
             return claim.status
         if claim.status == "spent":
             self.put_aside(job, claim)
@@ -168,7 +168,7 @@ class Runner:
         error = kind(sentence, limit=limit, actual=actual)
         log.error("%s: put aside, %s", job.key, sentence)
         told = error if job.kind == OBSERVE else None
-        self._end(job, results.put_error(self.keys, job.sha256, job.fingerprint, error, self.settings), told, keep_source=True)
+        self._end(job, results.put_error(self.keys, job.sha256, job.fingerprint, error, self.settings), told, verdict=error)
 
     def report_death(self, messages: Sequence[Message], token: str, reason: str) -> None:
         """Says for a child that died with this message: which image it was charged to; the others are due at once."""
@@ -244,11 +244,11 @@ class Runner:
         error: PixlaneError | None = None,
         *,
         answer: dict[str, Any] | None = None,
-        keep_source: bool = False,
+        verdict: PixlaneError | None = None,
         line: Line | None = None,
     ) -> None:
         """Result, then record, then the claim of what is next in line: in one round trip where one server holds all."""
-        commands = [ledger.close(self.keys, job, self.settings, error, answer=answer, keep_source=keep_source)]
+        commands = [ledger.close(self.keys, job, self.settings, error, answer=answer, verdict=verdict)]
         if line is not None and line.goes_on:
             commands.append(self._claim(line, line.rest[0]))
         if self._cache is self._ledger:

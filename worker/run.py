@@ -22,6 +22,7 @@ from pixlane.store.servers import Servers
 from tasks.running import Runner
 from tasks.watching import Watching
 from worker.crashes import Crashes
+from worker.inbox import Inbox
 from worker.leaving import Leaving
 from worker.limits import check, limit_child, prepare_environment
 from worker.metrics import Gathering
@@ -45,10 +46,12 @@ def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> in
     gathering = Gathering(servers, settings)
     tasks.register(app, Runner(servers, settings, name, Watching(gathering.of_child(), tracing.of(settings))))
     sweeper = Sweeper(name, queues, servers, settings, gathering)
+    inbox = Inbox(servers, settings)
     crashes = Crashes(sweeper.report)
 
     def started(**_: Any) -> None:
         sweeper.start()
+        inbox.start()
         gathering.start()
 
     def started_child(**_: Any) -> None:
@@ -93,6 +96,7 @@ def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> in
     try:
         worker.start()
     finally:
+        inbox.stop()
         sweeper.stop()
         gathering.stop()
     return worker.exitcode or 0

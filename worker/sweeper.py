@@ -110,6 +110,8 @@ class Sweeper:
             sweep = ledger.swept(self._ledger.run([command])[0])
             for key in sweep.malformed:
                 log.error("%s: nobody can read this record", key)
+            for key, fate in sweep.ended:
+                log.info("%s: %s before it was done", key, fate, extra={"job": key})
             self._send(sweep.messages)
             more = sweep.more
 

@@ -25,6 +25,7 @@ from pixlane.batch.writing import write_whole
 from pixlane.errors import (
     OutputUnwritable,
     PixlaneError,
+    QueueFull,
     ServiceUnavailable,
     SourceChanged,
     SourceMissing,
@@ -42,7 +43,9 @@ PART_NAME = ".pixlane.part"
 class Mapper(Protocol):
     """The part of `pixlane.Client` that a batch needs."""
 
-    def map(self, sources: Iterator[str], recipe: Recipe, *, queue: str) -> Iterator[tuple[str, Rendition | PixlaneError]]: ...
+    def map(
+        self, sources: Iterator[str], recipe: Recipe, *, queue: str, on_full: Callable[[QueueFull], None]
+    ) -> Iterator[tuple[str, Rendition | PixlaneError]]: ...
 
 
 class Stopped(BaseException):
@@ -135,7 +138,7 @@ class Batch:
 
     def _pass(self) -> None:
         prefix = len(self._source(""))
-        for source, outcome in self.client.map(self._to_do(), self.recipe, queue="batch"):
+        for source, outcome in self.client.map(self._to_do(), self.recipe, queue="batch", on_full=self.totals.wait):
             path = source[prefix:].replace(os.sep, "/")
             if isinstance(outcome, (StoreUnavailable, ServiceUnavailable)):
                 raise outcome  # nothing is known of the files that are left; the next run does them

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from pixlane.errors import PixlaneError
+from pixlane.errors import PixlaneError, QueueFull
 
 MAX_FAILURES_SHOWN = 50
 
@@ -38,6 +38,7 @@ class Totals:
         unchanged: finished files that were left as they are, counted in `all` and there in `cached` too.
         failed: files with an error; `failures` holds the first of them, the manifest all.
         skipped: what is no input, by reason.
+        waits_until: until when it waits because the queue is full, by the monotonic clock.
         stopped_by: the signal that ended it early, or 0.
         ended_by: the error that ended it early.
     """
@@ -54,12 +55,22 @@ class Totals:
     current: str = ""
     started: float = field(default_factory=time.monotonic)
     seconds: float = 0.0
+    waits_until: float = 0.0
     stopped_by: int = 0
     ended_by: PixlaneError | None = None
 
     @property
     def finished(self) -> int:
         return self.all.files + self.failed
+
+    @property
+    def waits_s(self) -> float:
+        """How long it still waits because the queue is full, seconds; 0: it does not."""
+        return max(0.0, self.waits_until - time.monotonic())
+
+    def wait(self, error: QueueFull) -> None:
+        """Takes note that the queue is full."""
+        self.waits_until = time.monotonic() + error.retry_after_s
 
     def add(self, record: dict[str, Any]) -> None:
         """Count one line of the manifest."""

@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "Check versions, codecs, fonts, broker, store and folders, and say what to do.",
     "health": "Say whether the service answers.",
     "stats": "Show what waits, who works and what came of it; live on a terminal.",
+    "retry": "Open again a job that was put aside.",
     "purge": "Delete what the store holds of one image, or of all.",
 }
 

@@ -98,6 +98,8 @@ def plain_line(totals: Totals, pace: Pace, name: str) -> str:
         f"{output.size(totals.all.bytes_before)} -> {output.size(totals.all.bytes_after)}",
         f"{pace.per_s:.1f}/s",
     ]
+    if totals.waits_s:
+        parts.append(f"queue full, waiting {totals.waits_s:.1f} s")
     if pace.left_s is not None:
         parts.append(f"{output.duration(pace.left_s)} left")
     return f"{name}: {', '.join(parts)}"
@@ -155,5 +157,8 @@ class _Display:
         page.add_column(no_wrap=True, overflow="ellipsis")
         page.add_row(first)
         page.add_row(counts)
-        page.add_row(Text(output.printable(totals.current), style="dim", overflow="ellipsis", no_wrap=True))
+        if totals.waits_s:
+            page.add_row(Text(f"queue full, waiting {totals.waits_s:.1f} s", style="yellow"))
+        else:
+            page.add_row(Text(output.printable(totals.current), style="dim", overflow="ellipsis", no_wrap=True))
         return page

@@ -17,6 +17,8 @@ from pixlane.stats import Observer, Stats, rates
 if TYPE_CHECKING:
     from rich.console import Group
 
+    from pixlane.store.servers import Servers
+
 BAR_CHARS = 24
 
 
@@ -26,18 +28,27 @@ def command(
     ] = None,
     every: Annotated[float, typer.Option(metavar="SECONDS", min=0.2, help="How often the live view looks.")] = 1.0,
     once: Annotated[bool, typer.Option("--once", help="Print it once, also on a terminal.")] = False,
+    dead: Annotated[
+        bool, typer.Option("--dead", help="List the jobs that were put aside and the entries that were none.")
+    ] = False,
     json: Json = False,
 ) -> int:
     """Show what waits, for how long, who works and what came of it. Live on a terminal until Ctrl-C; elsewhere once.
+
+    With --dead: the jobs that were put aside as `crashed`, and the entries of the inbox that were refused, the newest first.
 
     \b
     Examples:
       pixlane stats
       pixlane stats --redis redis://127.0.0.1:6379/0 --every 5
       pixlane stats --json
+      pixlane stats --dead --json
     """
     knobs = settings.current()
-    observer = Observer(health.find(knobs, redis).servers, knobs)
+    servers = health.find(knobs, redis).servers
+    if dead:
+        return _list_dead(servers, knobs, json)
+    observer = Observer(servers, knobs)
     try:
         if json:
             output.record(observer.look().to_dict())
@@ -49,6 +60,27 @@ def command(
         pass
     finally:
         observer.close()
+    return exits.DONE
+
+
+def _list_dead(servers: Servers, knobs: settings.Settings, json: bool) -> int:
+    from pixlane.deadletters import Office
+
+    with Office(servers, knobs) as office:
+        found = office.dead()
+    if json:
+        output.record(found.to_dict())
+        return exits.DONE
+    for letter in found.letters:
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(letter.put_aside_at))
+        said = f"{letter.error.code}: {letter.error.message}"
+        output.line(f"{letter.key}  {at}  {letter.queue}  {output.printable(said)}")
+    for entry in found.rejected:
+        said = f"{entry.error.code}: {entry.error.message}"
+        output.line(f"inbox {entry.entry}  {output.printable(said)}  {output.printable(entry.text[:60])}")
+    output.say(
+        f"{len(found.letters):,} jobs put aside (`pixlane retry KEY`), {len(found.rejected):,} entries of the inbox refused"
+    )
     return exits.DONE
 
 

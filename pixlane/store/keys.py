@@ -18,6 +18,20 @@
     pixlane:job:<key>                hash: the record of an open job     producer, worker, sweeper
     pixlane:open                     zset: job key by deadline, ms of    producer, worker, sweeper
                                      server TIME
+    pixlane:line:<queue>             zset: key of an open job by when    producer, worker -> producer
+                                     it was submitted, ms
+    pixlane:loads                    hash: bytes of the sources of open  producer, worker -> producer
+                                     jobs, and open jobs by tenant
+    pixlane:dead                     zset: key of a job that was put     worker -> operator
+                                     aside, by when, ms
+    pixlane:dead:<key>               hash: what is known of that job;    worker -> operator
+                                     crashed_ttl_s
+    pixlane:{<sha256>}:kept          mark: a dead letter wants the       worker
+                                     source; crashed_ttl_s
+    pixlane:inbox                    stream: one JSON entry is a         anyone -> worker
+                                     submission
+    pixlane:rejected                 stream: entries of the inbox that   worker -> anyone
+                                     are none, and why; about 1,000
     pixlane:queues                   hash: per queue, when it was last   worker -> sweeper
                                      claimed from and how far
     pixlane:workers                  zset: worker name by when it was    worker -> health, sweeper
@@ -93,8 +107,38 @@ class Keys:
     def done(self, key: str) -> str:
         return f"{self.prefix}:done:{key}"
 
+    def line(self, queue: str) -> str:
+        return f"{self.prefix}:line:{queue}"
+
+    def letter(self, key: str) -> str:
+        return f"{self.prefix}:dead:{key}"
+
+    def kept(self, sha256: str) -> str:
+        return f"{self.prefix}:{{{sha256}}}:kept"
+
     def calls(self, conversation: str) -> str:
         return f"{self.prefix}:calls:{conversation}"
+
+    @property
+    def root(self) -> str:
+        """The first part of every key, with its colon."""
+        return f"{self.prefix}:"
+
+    @property
+    def loads(self) -> str:
+        return f"{self.prefix}:loads"
+
+    @property
+    def dead(self) -> str:
+        return f"{self.prefix}:dead"
+
+    @property
+    def inbox(self) -> str:
+        return f"{self.prefix}:inbox"
+
+    @property
+    def rejected(self) -> str:
+        return f"{self.prefix}:rejected"
 
     @property
     def open(self) -> str:

@@ -17,7 +17,8 @@ from typing import Any
 from pixlane.errors import PixlaneError
 from pixlane.recipe import PIPELINE_VERSION, Recipe
 from pixlane.settings import Settings
-from pixlane.store import forms, scripts
+from pixlane.store import admission, forms, scripts
+from pixlane.store.admission import NO_WISH, Wish
 from pixlane.store.connect import Command
 from pixlane.store.keys import Keys, job_key
 from pixlane.store.results import to_json
@@ -123,30 +124,42 @@ def put_source(keys: Keys, sha256: str, data: bytes, settings: Settings) -> Comm
     return "SET", keys.source(sha256), data, "EX", settings.source_ttl_s
 
 
-def submit(keys: Keys, job: Job, queue: str, settings: Settings, halves: tuple[str, str] = ("", "")) -> Command:
-    """Opens a job. `halves` of its message: where broker and ledger are one server the message goes with the record."""
-    return scripts.call("submit", *_submission(keys, job, queue, settings, halves))
-
-
-def submit_unless_done(
-    keys: Keys, job: Job, queue: str, settings: Settings, halves: tuple[str, str], data: bytes | None
+def submit(
+    keys: Keys,
+    job: Job,
+    queue: str,
+    settings: Settings,
+    halves: tuple[str, str] = ("", ""),
+    data: bytes | None = None,
+    wish: Wish = NO_WISH,
+    *,
+    unless_done: bool = False,
 ) -> Command:
-    """The same where ledger and cache are one server: with the bytes of a small source, and only if there is no answer yet."""
-    named, given = _submission(keys, job, queue, settings, halves)
-    answer = [kind(job.sha256, job.fingerprint) for kind in (keys.url, keys.meta, keys.error)]
-    return scripts.call("submit", [*named, *answer], given if data is None else [*given, data])
+    """Opens a job, within the limits of the queue.
 
-
-def _submission(keys: Keys, job: Job, queue: str, settings: Settings, halves: tuple[str, str]) -> tuple[list[str], list[Any]]:
+    `halves` of its message: where broker and ledger are one server the message goes with the record. `data`: a small source; a
+    larger one goes before, by `put_source`. `unless_done`, where ledger and cache are one server: only without an answer yet.
+    """
     sha256, key = job.sha256, job.key
     named = [keys.job(key), keys.open, keys.outcome(key), keys.source(sha256), keys.refs(sha256), keys.forgotten(sha256)]
-    given = [key, to_json(job.to_dict()), queue, _ms(settings.resend_after_s), *halves]
-    return [*named, keys.waiting(queue)], given
+    named += [keys.waiting(queue), keys.inbox]
+    if unless_done:
+        named += [kind(sha256, job.fingerprint) for kind in (keys.url, keys.meta, keys.error)]
+    given = [key, to_json(job.to_dict()), queue, _ms(settings.resend_after_s), *halves, keys.root]
+    given += admission.arguments(wish, settings)
+    return scripts.call("submit", named, given if data is None else [*given, data])
 
 
-def submitted(reply: Sequence[int], job: Job, queue: str) -> Message | None:
-    """The message that must be sent, or None: the job is open and on its way already."""
+def submitted(reply: Sequence[Any], job: Job, queue: str) -> Message | None:
+    """The message that must be sent, or None: the job is open and on its way already. Raises QueueFull."""
+    if (refused := admission.refusal(reply, queue)) is not None:
+        raise refused
     return Message(job, queue, reply[1]) if reply[0] else None
+
+
+def cancel(keys: Keys, key: str, waiter: str, settings: Settings) -> Command:
+    """Gives a job up, for one of those who want it. The reply: gone, wanted, running or ended."""
+    return scripts.call("cancel", [keys.job(key)], [key, keys.root, waiter, settings.source_ttl_s])
 
 
 def look(keys: Keys, key: str) -> list[Command]:
@@ -177,9 +190,9 @@ def answered(replies: Sequence[Any]) -> bool | PixlaneError | dict[str, Any]:
 
 def forget(keys: Keys, sha256: str, job_keys: Iterable[str], settings: Settings) -> Command:
     """Ends the jobs of a source and deletes it; a run under way takes back what it stores."""
-    named = [keys.refs(sha256), keys.source(sha256), keys.forgotten(sha256), keys.open]
+    named = [keys.refs(sha256), keys.source(sha256), keys.forgotten(sha256), keys.kept(sha256)]
     life_s = int(longest_run_s(OBSERVE, settings) + settings.lease_margin_s) + 1
-    return scripts.call("forget", named, [keys.job(""), life_s, *job_keys])
+    return scripts.call("forget", named, [keys.root, life_s, *job_keys])
 
 
 def longest_run_s(kind: str, settings: Settings) -> float:
@@ -192,7 +205,8 @@ def longest_run_s(kind: str, settings: Settings) -> float:
 
 @dataclass(frozen=True)
 class Claim:
-    """`status` is ok, gone (closed already), busy (another run has it) or spent (a limit is reached: give the verdict).
+    """`status` is ok, gone (closed already), busy (another run has it), expired or cancelled (ended just now), or spent (a limit
+    is reached: give the verdict).
 
     `source`: the stored bytes, if there are any, with ok.
     """
@@ -218,7 +232,11 @@ def claim(
     return scripts.call(
         "claim",
         [*named, *(keys.job(other.job.key) for other in others)],
-        [key, token, lease_ms, message.queue, message.sent_at, MAX_STARTS, MAX_CRASHES, *call, *(o.job.key for o in others)],
+        [
+            *(key, token, lease_ms, message.queue, message.sent_at, MAX_STARTS, MAX_CRASHES, *call),
+            *(keys.root, settings.source_ttl_s, _EXPIRED, OUTCOME_TTL_S),
+            *(other.job.key for other in others),
+        ],
     )
 
 
@@ -239,17 +257,17 @@ def close(
     error: PixlaneError | None = None,
     *,
     answer: Mapping[str, Any] | None = None,
-    keep_source: bool = False,
+    verdict: PixlaneError | None = None,
 ) -> Command:
-    """Ends a job. `error` is one that is not remembered, for those who wait now, and so is `answer`; `keep_source` keeps it for a
-    later retry."""
+    """Ends a job. `error` is one that is not remembered, for those who wait now, and so is `answer`; with a `verdict` the job
+    is put aside, and its source kept for a later retry."""
     sha256, key = job.sha256, job.key
-    life_s = settings.crashed_ttl_s if keep_source else settings.source_ttl_s
+    life_s = settings.source_ttl_s if verdict is None else settings.crashed_ttl_s
     outcome = to_json(error.to_dict()) if error is not None else to_json({"answer": answer}) if answer is not None else ""
     return scripts.call(
         "close",
-        [keys.job(key), keys.open, keys.source(sha256), keys.refs(sha256), keys.outcome(key), keys.forgotten(sha256)],
-        [key, life_s, keys.done(key), outcome, OUTCOME_TTL_S],
+        [keys.job(key), keys.open, keys.forgotten(sha256)],
+        [key, keys.root, life_s, outcome, OUTCOME_TTL_S, "" if verdict is None else to_json(verdict.to_dict())],
     )
 
 
@@ -281,7 +299,7 @@ def sweep(
         "sweep",
         [keys.open, keys.queues, keys.workers],
         [
-            keys.job(""),
+            keys.root,
             SWEEP_LIMIT,
             _ms(settings.resend_after_s),
             _ms(settings.hard_timeout_s),
@@ -290,6 +308,9 @@ def sweep(
             worker,
             _ms(WORKER_GONE_S),
             patience_ms(settings),
+            settings.source_ttl_s,
+            _EXPIRED,
+            OUTCOME_TTL_S,
             len(queues),
             *queues,
             *dead,
@@ -299,22 +320,30 @@ def sweep(
 
 @dataclass(frozen=True)
 class Sweep:
-    """`messages` must be sent; `more`: there may be further overdue jobs; `malformed`: keys whose record nobody can read."""
+    """`messages` must be sent; `more`: there may be further overdue jobs; `malformed`: keys whose record nobody can read.
+
+    `ended`: key and fate, expired or cancelled, of the jobs that were ended.
+    """
 
     messages: list[Message]
     more: bool
     malformed: list[str]
+    ended: list[tuple[str, str]] = field(default_factory=list)
 
 
 def swept(reply: Sequence[Any]) -> Sweep:
     looked_at, now, *due = reply
     messages, malformed = [], []
-    for key, queue, job in due:
+    ended = [(key.decode(errors="replace"), fate.decode()) for key, _, _, fate in due if fate]
+    for key, queue, job in (entry[:3] for entry in due if not entry[3]):
         try:
             messages.append(Message(Job.from_dict(json.loads(job)), queue.decode(), now))
         except ValueError:
             malformed.append(key.decode(errors="replace"))
-    return Sweep(messages, looked_at >= SWEEP_LIMIT, malformed)
+    return Sweep(messages, looked_at >= SWEEP_LIMIT, malformed, ended)
+
+
+_EXPIRED = to_json(admission.expired().to_dict())
 
 
 def _ms(seconds: float) -> int:

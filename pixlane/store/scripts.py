@@ -7,7 +7,10 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-NAMES = ("submit", "claim", "close", "release", "crash", "sweep", "forget", "count", "uncount", "unmark")
+WITH_RECORD = ("submit", "claim", "close", "sweep", "forget", "cancel", "retry")
+"""Scripts that open or end records; `record.lua` stands before them."""
+
+NAMES = (*WITH_RECORD, "release", "crash", "count", "uncount", "unmark")
 
 
 def call(name: str, keys: list[str], args: list[Any]) -> tuple[Any, ...]:
@@ -23,5 +26,7 @@ def load_commands() -> list[tuple[Any, ...]]:
 @cache
 def _loaded() -> dict[str, tuple[str, str]]:
     folder = resources.files("pixlane.store") / "lua"
-    texts = {name: (folder / f"{name}.lua").read_text(encoding="utf-8") for name in NAMES}
+    texts = {name: (folder / f"{name}.lua").read_text(encoding="utf-8") for name in ("record", *NAMES)}
+    head = texts.pop("record")
+    texts |= {name: head + texts[name] for name in WITH_RECORD}
     return {name: (text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()) for name, text in texts.items()}

@@ -59,7 +59,9 @@ class AsyncAsSync:
     def submit(self, *arguments: Any, **options: Any) -> Any:
         job = self._runner.run(self._client.submit(*arguments, **options))
         wait = job.result
+        cancel = job.cancel
         job.result = lambda timeout=None: self._runner.run(wait(timeout))
+        job.cancel = lambda: self._runner.run(cancel())
         return job
 
     def map(self, *arguments: Any, **options: Any) -> Iterator[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pixlane.errors import SourceChanged
+from pixlane.errors import Crashed, SourceChanged
 from pixlane.recipe import Recipe
 from pixlane.settings import Settings
 from pixlane.store import ledger
@@ -21,6 +21,7 @@ from tests.embedded.conftest import Valkey
 KEYS = Keys()
 SHA = "a" * 64
 JOB = Job.of(SHA, Recipe())
+VERDICT = Crashed("three times", limit=3, actual=3)
 
 
 class Book:
@@ -123,7 +124,7 @@ def test_a_source_has_no_ttl_while_a_job_refers_to_it_and_one_afterwards(book: B
 def test_the_source_of_a_job_that_is_put_aside_is_kept_for_a_retry(book: Book) -> None:
     book.put_source()
     book.submit()
-    book.close(keep_source=True)
+    book.close(verdict=VERDICT)
     assert book.redis.ttl(KEYS.source(SHA)) > book.settings.source_ttl_s
 
 
@@ -195,7 +196,7 @@ def test_a_lease_that_ran_out_is_sent_again_and_a_live_one_is_not(book: Book) ->
 
 
 def ask(book: Book, data: bytes | None = b"bytes") -> Message | None:
-    command = ledger.submit_unless_done(KEYS, JOB, "batch", book.settings, ("<", ">"), data)
+    command = ledger.submit(KEYS, JOB, "batch", book.settings, ("<", ">"), data, unless_done=True)
     return ledger.submitted(book._run(command), JOB, "batch")
 
 

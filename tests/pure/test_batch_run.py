@@ -24,6 +24,9 @@ FIELDS = ["path", "sha256", "source_mime", "mime", "bytes_before", "bytes_after"
 FIELDS += ["notes", "key", "cached", "ms"]
 
 
+Outcomes = Iterator[tuple[str, Rendition | PixlaneError]]
+
+
 class HandsBack:
     """The source is the result; bytes that are no PNG are an error. Remembers what it was asked for."""
 
@@ -32,7 +35,9 @@ class HandsBack:
         self.before = before
         self.mime = mime
 
-    def map(self, given: Iterator[str], recipe: Recipe, *, queue: str) -> Iterator[tuple[str, Rendition | PixlaneError]]:
+    def map(
+        self, given: Iterator[str], recipe: Recipe, *, queue: str, on_full: object = None
+    ) -> Iterator[tuple[str, Rendition | PixlaneError]]:
         assert queue == "batch"
         for path in given:
             self.asked.append(Path(path).name)
@@ -259,7 +264,9 @@ def test_a_service_that_goes_away_ends_it_with_a_manifest_of_what_is_done(root: 
     put(root, "a.png", "b.png", "c.png")
 
     class GoesAway(HandsBack):
-        def map(self, given: Iterator[str], recipe: Recipe, *, queue: str) -> Iterator[tuple[str, Rendition | PixlaneError]]:
+        def map(
+            self, given: Iterator[str], recipe: Recipe, *, queue: str, on_full: object = None
+        ) -> Iterator[tuple[str, Rendition | PixlaneError]]:
             for path, outcome in super().map(given, recipe, queue=queue):
                 yield path, StoreUnavailable("refused") if path.endswith("b.png") else outcome
 
@@ -337,7 +344,9 @@ class LosesTheService(HandsBack):
         super().__init__()
         self.path, self.losses, self.revived = path, losses, 0
 
-    def map(self, given: Iterator[str], recipe: Recipe, *, queue: str) -> Iterator[tuple[str, Rendition | PixlaneError]]:
+    def map(
+        self, given: Iterator[str], recipe: Recipe, *, queue: str, on_full: object = None
+    ) -> Iterator[tuple[str, Rendition | PixlaneError]]:
         for path, outcome in super().map(given, recipe, queue=queue):
             yield path, StoreUnavailable("gone") if path.endswith(self.path) and self.revived < self.losses else outcome
 
