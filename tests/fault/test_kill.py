@@ -5,11 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
-import textwrap
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +15,7 @@ import pytest
 
 from pixlane import Client
 from pixlane.rendition import Rendition
-from pixlane.settings import Settings, environment_name
+from pixlane.settings import Settings
 from pixlane.store.keys import Keys
 from tests.embedded.conftest import Valkey, Worker, wait_until
 from tests.embedded.test_client import picture
@@ -91,36 +87,6 @@ def test_every_file_of_a_batch_is_done_though_workers_are_killed_in_its_middle(
     assert [answer for _, answer in answers if not isinstance(answer, Rendition)] == []
     assert killer.kills >= 4
     assert valkey.redis.zcard(KEYS.open) == 0
-
-
-PRODUCER = """
-    import sys
-    from pathlib import Path
-    from pixlane import Client
-
-    with Client() as client:
-        for path in sorted(Path(sys.argv[1]).iterdir()):
-            client.submit(path, queue="batch")
-"""
-
-
-def test_what_a_producer_submitted_is_done_though_it_left_and_workers_are_killed(
-    start_worker: Any, valkey: Valkey, quick: Settings, tmp_path: Path
-) -> None:
-    folder = tmp_path / "sources"
-    folder.mkdir()
-    for number in range(100):
-        (folder / f"{number}.png").write_bytes(picture(number, size=(1700, 900)))
-    environment = {**os.environ, environment_name("redis_url"): valkey.url}
-    command = [sys.executable, "-c", textwrap.dedent(PRODUCER), str(folder)]
-    began = time.monotonic()
-    with Killer(start_worker, lambda: result_count(valkey), every=15) as killer:
-        subprocess.run(command, env=environment, cwd=tmp_path, check=True, timeout=LIMIT_S)
-        wait_until(lambda: result_count(valkey) == 100, "100 results", LIMIT_S)
-        wait_until(lambda: valkey.redis.zcard(KEYS.open) == 0, "no job is open", LIMIT_S)
-    assert killer.kills >= 4
-    assert [name for name in valkey.redis.keys("*") if b":err:" in name] == [], "none was put aside by mistake"
-    print(f"{killer.kills} kills, done after {time.monotonic() - began:.1f} s")
 
 
 def test_what_a_killed_worker_had_goes_on_long_before_its_leases_end(
