@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pixlane import formats, settings
 from pixlane.errors import InvalidArgument, NotAnImage, OutOfMemory
-from pixlane.imaging import decoders, guard, ladder, untouched
+from pixlane.imaging import decoders, guard, ladder, plan, untouched
 from pixlane.imaging.deadline import Deadline
 from pixlane.imaging.work import Encoded, Work
 from pixlane.recipe import PIPELINE_VERSION, Recipe, Region
@@ -135,23 +135,11 @@ def _marked(attempts: Sequence[Attempt], encoded: Encoded) -> tuple[Attempt, ...
 
 def fits(recipe: Recipe, encoded: Encoded) -> bool:
     """Whether the candidate meets every limit of the recipe."""
-    width, height = encoded.width, encoded.height
-    longer, shorter = max(width, height), min(width, height)
     return (
         encoded.mime in recipe.accept
         and (recipe.budget is None or data_url_length(encoded.mime, len(encoded.data)) <= recipe.budget)
-        and longer <= recipe.max_side
-        and (recipe.size_rule is None or _keeps(recipe.size_rule, width, height))
-        and (recipe.min_accepted_side is None or shorter >= recipe.min_accepted_side)
-        and (recipe.max_aspect is None or longer <= shorter * recipe.max_aspect)
-        and (recipe.max_total_pixels is None or width * height <= recipe.max_total_pixels)
+        and plan.meets(encoded.width, encoded.height, recipe)
     )
-
-
-def _keeps(rule_name: str, width: int, height: int) -> bool:
-    from pixlane import sizing
-
-    return tuple(sizing.rule(rule_name)(width, height)) == (width, height)
 
 
 def _no_image(found: formats.Format) -> str:

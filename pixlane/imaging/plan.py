@@ -54,6 +54,11 @@ def fits(width: int, height: int, recipe: Recipe) -> bool:
     return _inside(recipe, inf)(width, height)
 
 
+def meets(width: int, height: int, recipe: Recipe) -> bool:
+    """Whether that size, px, is within every limit of the recipe: small enough, no side too short, no shape too long."""
+    return fits(width, height, recipe) and violation((width, height), recipe) is None
+
+
 def violation(size: Size, recipe: Recipe) -> Violation | None:
     """What keeps a size from meeting the recipe although it is small enough: a side too short, a shape too long."""
     longer, shorter = max(size), min(size)

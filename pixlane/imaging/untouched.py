@@ -19,7 +19,11 @@ def keep(work: Work) -> Encoded | None:
     assert work.opened is not None
     facts = work.opened.facts
     whole = Region(0, 0, facts.width, facts.height)
-    if not _presentable(facts, work.recipe) or work.region not in (None, whole) or not _small_enough(facts, work.recipe):
+    if (
+        not _presentable(facts, work.recipe)
+        or work.region not in (None, whole)
+        or not plan.meets(facts.width, facts.height, work.recipe)
+    ):
         return None
     data = strip(facts.mime, work.data)
     limit = bytes_that_fit(work.recipe.budget, facts.mime)
@@ -42,8 +46,3 @@ def _presentable(facts: Facts, recipe: Recipe) -> bool:
         and not facts.vector
         and facts.trailing_bytes == 0
     )
-
-
-def _small_enough(facts: Facts, recipe: Recipe) -> bool:
-    size = facts.width, facts.height
-    return plan.fits(*size, recipe) and plan.violation(size, recipe) is None
