@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -189,3 +192,34 @@ def test_a_python_client_finds_what_redis_cli_asked_for(
     submit(redis_cli, sha256=sha256(data), key=f"{sha256(data)}-{FINGERPRINT}")
     with Client(valkey.url, settings=quick) as client:
         assert isinstance(wait_until(lambda: client.fetch(sha256(data)), "the result"), Rendition)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "redis.md"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)
+
+
+def test_the_commands_of_the_page_submit_an_image(start_worker: Any, valkey: Valkey, tmp_path: Path) -> None:
+    start_worker()
+    (tmp_path / "shot.png").write_bytes(picture())
+    program = tmp_path / "redis-cli"
+    program.write_text(f'#!/bin/sh\nexec {shutil.which("redis-cli")} -s {valkey.folder / "s"} "$@"\n')
+    program.chmod(0o755)
+    (submission,) = (block for block in blocks("sh") if "XADD" in block)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    subprocess.run(["bash", "-euo", "pipefail", "-c", submission], cwd=tmp_path, env=environment, check=True, timeout=60)
+    key = KEYS.url(sha256(picture()), Recipe(max_side=1024).fingerprint)
+    assert wait_until(lambda: valkey.redis.get(key), "the result").startswith(b"data:image/")
+    assert f"`pixlane:{{<sha256>}}:url:{Recipe(max_side=1024).fingerprint}`" in PAGE.read_text()
+
+
+def test_the_fingerprints_of_the_page_are_those_of_the_code_and_of_a_shell() -> None:
+    rows = re.findall(r"\| `(\{.*?\})` \| `([0-9a-f]{16})` \|", PAGE.read_text())
+    assert len(rows) >= 4
+    for fields, fingerprint in rows:
+        assert Recipe.from_dict(json.loads(fields)).fingerprint == fingerprint
+    (command,) = (block for block in blocks("sh") if "printf" in block)
+    said = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True, timeout=20).stdout
+    assert said.strip() == dict(rows)["{}"]
