@@ -19,7 +19,10 @@ from pixlane.store.servers import Servers, is_redis, redis_url
 
 @dataclass(frozen=True)
 class Waiting:
-    """One queue: messages that wait (a chunk is one), and the age of the oldest, seconds; None where the broker does not say."""
+    """One queue: messages that wait (a chunk is one), None where the broker does not say; and the age of the oldest, seconds.
+
+    Of a broker that does not show its messages the age is that of the oldest open job, one that runs included.
+    """
 
     queue: str
     depth: int | None
@@ -85,7 +88,15 @@ class Observer:
 
     def _waiting(self, at: float) -> tuple[Waiting, ...]:
         if self._broker is None:
-            return tuple(Waiting(queue, _depth_elsewhere(self._servers.broker, queue, self._settings), None) for queue in QUEUES)
+            oldest = self._ledger.run([("ZRANGE", self._keys.line(queue), 0, 0, "WITHSCORES") for queue in QUEUES])
+            return tuple(
+                Waiting(
+                    queue,
+                    _depth_elsewhere(self._servers.broker, queue, self._settings),
+                    max(0.0, round(at - float(first[1]) / 1000, 3)) if first else None,
+                )
+                for queue, first in zip(QUEUES, oldest, strict=True)
+            )
         names = [self._keys.waiting(queue) for queue in QUEUES]
         replies = self._broker.run([command for name in names for command in (("LLEN", name), ("LINDEX", name, -1))])
         return tuple(

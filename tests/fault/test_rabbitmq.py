@@ -13,8 +13,10 @@ from kombu import Connection
 from pixlane import Client
 from pixlane.rendition import Rendition
 from pixlane.settings import Settings
+from pixlane.stats import Observer
 from pixlane.store.keys import Keys
 from pixlane.store.ledger import QUEUES
+from pixlane.store.servers import Servers
 from tests.embedded.conftest import Valkey, Worker, wait_until
 from tests.embedded.test_client import picture
 from tests.rabbitmq import Rabbit, rabbitmq
@@ -71,3 +73,16 @@ def test_nothing_is_lost_when_workers_and_rabbitmq_itself_are_killed(
     assert {result.width for result in results} == {1200}
     wait_until(lambda: valkey.redis.zcard(KEYS.open) == 0, "none is owed")
     assert not valkey.redis.keys("pixlane:{*}:err:*")
+
+
+def test_stats_say_what_waits_in_rabbitmq_and_for_how_long(rabbit: Rabbit, valkey: Valkey, quick: Settings) -> None:
+    knobs = replace(quick, redis_url=valkey.url, broker_url=rabbit.url, store_timeout_s=5.0)
+    observer = Observer(Servers.of(knobs), knobs)
+    before = sum(each.depth or 0 for each in observer.look().waiting)
+    with Client(settings=knobs) as client:
+        client.submit(picture(500), queue="batch")
+    wait_until(lambda: sum(each.depth or 0 for each in observer.look().waiting) == before + 1, "it waits")
+    batch = observer.look().waiting[1]
+    assert batch.queue == "batch"
+    assert batch.age_s is not None
+    observer.close()
