@@ -7,7 +7,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY pixlane pixlane
 COPY tasks tasks
 COPY worker worker
-# EXTRAS: as [otel] or [flower,otel].
+# EXTRAS: as [otel] or [flower,otel]; with [ocr] workers read the text of pictures themselves (docs/vision.md).
 ARG EXTRAS=""
 RUN /opt/pixlane/bin/pip install --no-cache-dir ".${EXTRAS}" -c constraints.txt
 

@@ -242,6 +242,8 @@ def test_doctor_finds_nothing_wrong_with_a_full_installation(tmp_path: Path) -> 
     assert (failed, run.returncode, answer["ok"]) == ([], 0, True)
     assert {check["area"] for check in answer["checks"]} >= {"versions", "engines", "codecs", "fonts", "places", "service"}
     assert not (tmp_path / "service").exists()
+    (reading,) = (check for check in answer["checks"] if check["name"] == "ocr")
+    assert "rapidocr" in reading["found"]
 
 
 def test_doctor_tries_every_format_that_is_decoded() -> None:
