@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import io
+import json
 import os
 import socket
 import subprocess
@@ -19,7 +21,7 @@ import pytest
 import redis
 from PIL import Image
 
-from pixlane import Client, Recipe, settings
+from pixlane import AsyncClient, Client, Recipe, settings
 from pixlane.errors import InvalidArgument, StoreUnavailable
 from pixlane.store.servers import Servers
 from tests import certificates
@@ -105,6 +107,10 @@ def test_a_worker_and_a_producer_do_their_work_with_the_rights_of_the_file(port:
         with pytest.raises(Exception, match="image"):
             client.submit(b"no picture").result(60)
         assert client.forget(rendition.source.sha256) == 1
+        with as_user("producer", port) as anybody:
+            anybody.set(f"pixlane:{{{hashlib.sha256(picture(50)).hexdigest()}}}:src", picture(50))
+            anybody.xadd("pixlane:inbox", {"job": json.dumps({"sha256": hashlib.sha256(picture(50)).hexdigest()})})
+        wait_until(lambda: client.fetch(hashlib.sha256(picture(50)).hexdigest(), Recipe()), "what came by the inbox is done")
         stats = subprocess.run(
             [BIN / "pixlane", "stats", "--json", "--redis", f"redis://operator@localhost:{port}/0"],
             env=clean_environment(tmp_path / "home", PIXLANE_REDIS_PASSWORD_FILE=str(tmp_path / "operator")),
@@ -216,11 +222,20 @@ def test_worker_and_client_speak_tls_and_trust_the_authority_that_is_named(tmp_p
         config = knobs(tmp_path, "default", port, "rediss", redis_ca_file=str(certificate.authority))
         with Client(settings=config) as client:
             assert client.submit(picture()).result(60).mime == "image/png"
+        asyncio.run(_by_asyncio(config))
         with Client(settings=replace(config, redis_ca_file="")) as client, pytest.raises(StoreUnavailable, match="not trusted"):
             client.fetch("0" * 64, Recipe())
         elsewhere = replace(config, redis_url=url.replace("localhost", "127.0.0.1"))  # a name that the certificate lacks
         with Client(settings=elsewhere) as client, pytest.raises(StoreUnavailable, match="not trusted"):
             client.fetch("0" * 64, Recipe())
+
+
+async def _by_asyncio(config: settings.Settings) -> None:
+    async with AsyncClient(settings=config) as client:
+        assert (await (await client.submit(picture(2))).result(60)).mime == "image/png"
+    async with AsyncClient(settings=replace(config, redis_ca_file="")) as client:
+        with pytest.raises(StoreUnavailable, match="not trusted"):
+            await client.fetch("0" * 64, Recipe())
 
 
 # Secrets -----------------------------------------------------------------------------------------------------------------
