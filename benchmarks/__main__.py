@@ -16,7 +16,7 @@ from benchmarks.clock import one_core, one_thread
 from benchmarks.peers import Peer
 from benchmarks.task import Task
 
-PARTS = ("speed", "queue", "startup", "readability", "memory", "batch", "scale", "eye")
+PARTS = ("speed", "queue", "startup", "readability", "memory", "batch", "scale", "eye", "fairness")
 DEFAULT_PARTS = ("speed", "queue", "startup")
 MEASURE_PICTURES = {"speed", "queue", "readability", "scale", "eye"}  # the others make what they need
 
@@ -153,6 +153,13 @@ def _eye(paths: list[Path], options: argparse.Namespace) -> tuple[dict[str, Any]
     return result, eye.report(result)
 
 
+def _fairness(paths: list[Path], options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    from benchmarks import fairness
+
+    result = fairness.run()
+    return result, fairness.report(result)
+
+
 RUN: dict[str, Callable[[list[Path], argparse.Namespace], tuple[dict[str, Any], str]]] = {
     "speed": _speed,
     "queue": _queue,
@@ -160,6 +167,7 @@ RUN: dict[str, Callable[[list[Path], argparse.Namespace], tuple[dict[str, Any], 
     "readability": _readability,
     "memory": _memory,
     "batch": _batch,
+    "fairness": _fairness,
     "scale": _scale,
     "eye": _eye,
 }

@@ -38,6 +38,7 @@ from pixlane.store.ledger import OBSERVE, Claim, Job, Message
 from pixlane.store.nodes import SeveralServers, open_cache
 from pixlane.store.servers import Servers
 from tasks.alarm import alarm
+from tasks.alone import normalize_alone
 from tasks.watching import Seen, Watching
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class Runner:
                 if job.kind == OBSERVE:
                     answer = self._observer.answer(job, self._read(job, claim.source))
                 else:
-                    rendition = self._make(job, claim.source)
+                    rendition = self._make(job, claim)
         except ServiceError:
             raise
         except PixlaneError as error:
@@ -183,14 +184,18 @@ class Runner:
 
     # Steps -------------------------------------------------------------------------------------------------------------
 
-    def _make(self, job: Job, stored: bytes | None) -> Rendition:
+    def _make(self, job: Job, claim: Claim) -> Rendition:
         from pixlane.imaging import normalize
 
         recipe = Recipe.from_dict(job.recipe)
         with self.watching.stage("read"):
-            data = self._read(job, stored)
+            data = self._read(job, claim.source)
         with self.watching.stage("make"):
-            rendition = normalize(data, recipe, limits=self._limits, sha256=job.sha256)  # `_read` has compared it
+            if claim.crashes == ledger.MAX_CRASHES - 1:
+                log.warning("%s: the last try, in a process of its own", job.key)
+                rendition = normalize_alone(data, recipe, self._limits, self.settings)
+            else:
+                rendition = normalize(data, recipe, limits=self._limits, sha256=job.sha256)  # `_read` has compared it
         self.watching.made(len(data), rendition)
         return rendition if rendition.recipe == job.fingerprint else replace(rendition, recipe=job.fingerprint)
 
@@ -220,12 +225,12 @@ class Runner:
             self._hand_back(job, token)
             return "handed_back"
         # An observation was tried again within its deadline; who asked decides about more.
-        if isinstance(error, InternalError) or (error.retryable and job.kind != OBSERVE):
+        if isinstance(error, (InternalError, Crashed)) or (error.retryable and job.kind != OBSERVE):
             fate, crashes = ledger.crashed(self._ask(self._ledger, [ledger.crash(self.keys, job.key, token)])[0])
             if fate != "verdict":
                 return "retry"
-            if isinstance(error, InternalError):
-                self.put_aside(job, Claim("spent", 0, crashes), error.message, InternalError)
+            if isinstance(error, (InternalError, Crashed)):
+                self.put_aside(job, Claim("spent", 0, crashes), error.message, type(error))
                 return "spent"
         log.info("%s: %s: %s", job.key, error.code, error.message)
         if results.is_remembered(error) and job.kind != OBSERVE:
