@@ -13,6 +13,7 @@ from pixlane.store.connect import Server
 from pixlane.store.deadletters import Letter
 from pixlane.store.inbox import Rejected
 from pixlane.store.keys import Keys
+from pixlane.store.nodes import open_cache
 from pixlane.store.servers import Servers
 
 _NAME: Final = re.compile(r"[0-9a-f]{64}(-[0-9a-f]{8,64})?")
@@ -38,7 +39,7 @@ class Office:
     def __init__(self, servers: Servers, settings: Settings) -> None:
         self._keys = Keys(settings.key_prefix)
         self._ledger = Server(servers.ledger, settings.store_timeout_s)
-        self._cache = self._ledger if servers.one_for_results else Server(servers.cache, settings.store_timeout_s)
+        self._cache = self._ledger if servers.one_for_results else open_cache(servers.cache, settings.store_timeout_s)
 
     def dead(self) -> Dead:
         """Raises StoreUnavailable."""

@@ -17,6 +17,7 @@ from pixlane.store.connect import Server
 from pixlane.store.inbox import Submission
 from pixlane.store.keys import Keys
 from pixlane.store.ledger import Job
+from pixlane.store.nodes import open_cache
 from pixlane.store.servers import Servers
 
 WAIT_S: Final = 1.0
@@ -37,7 +38,7 @@ class Inbox:
         self._settings = settings
         self._keys = Keys(settings.key_prefix)
         self._ledger = Server(servers.ledger, settings.store_timeout_s)
-        self._cache = self._ledger if servers.one_for_results else Server(servers.cache, settings.store_timeout_s)
+        self._cache = self._ledger if servers.one_for_results else open_cache(servers.cache, settings.store_timeout_s)
         self._publisher = Publisher(servers, settings)
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._live, name="pixlane-inbox", daemon=True)

@@ -15,7 +15,8 @@ TERMINATED = 143
 
 MEANINGS = {
     DONE: "everything asked for is done",
-    NOT_THERE: "`get`: not in the cache; `purge`: not confirmed; `health`, `doctor`: something needs attention",
+    NOT_THERE: "`get`: not in the cache; `retry`: nothing to try again; `purge`: not confirmed; "
+    "`health`, `doctor`: something needs attention",
     WRONG_USE: "wrong use: an argument, option or setting",
     SOME_FAILED: "an image failed; the others are done",
     NO_SERVICE: "no service: Redis or the embedded service cannot be reached or started, or gives no result in time",
