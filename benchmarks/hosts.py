@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ def hosts(names: Sequence[str]) -> Iterator[dict[str, Host]]:
         yield {name: Host(name, "127.0.0.1") for name in names}
         return
     made = []
+    before = signal.signal(signal.SIGTERM, _leave)  # a namespace outlives its maker
     try:
         _ip("netns", "add", f"{mark}-bridge")
         made.append(f"{mark}-bridge")
@@ -47,8 +49,13 @@ def hosts(names: Sequence[str]) -> Iterator[dict[str, Host]]:
             found[name] = Host(name, f"{NETWORK}.{number}", ("ip", "netns", "exec", space))
         yield found
     finally:
+        signal.signal(signal.SIGTERM, before)
         for space in reversed(made):
             subprocess.run(["ip", "netns", "del", space], check=False)
+
+
+def _leave(number: int, frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _may() -> bool:
