@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from celery import signals
 
@@ -27,6 +27,9 @@ from worker.leaving import Leaving
 from worker.limits import check, limit_child, prepare_environment
 from worker.metrics import Gathering
 from worker.sweeper import Sweeper, name_of_this_process
+
+REPLACE_WITHIN_S: Final = 0.25
+"""A process that ended is replaced within this, seconds."""
 
 
 def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> int:
@@ -53,6 +56,8 @@ def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> in
         sweeper.start()
         inbox.start()
         gathering.start()
+        # Celery itself looks every 5 s whether a process that was recycled has to be replaced; a core would stand idle meanwhile.
+        worker.hub.call_repeatedly(REPLACE_WITHIN_S, worker.pool.maintain_pool)
 
     def started_child(**_: Any) -> None:
         limit_child(settings)
@@ -75,7 +80,7 @@ def run(settings: Settings, queues: Sequence[str], loglevel: str = "INFO") -> in
     signals.setup_logging.connect(set_up_logs)
     signals.task_failure.connect(crashes.witness)
 
-    worker = app.Worker(
+    worker: Any = app.Worker(
         hostname=f"pixlane@{name}",
         queues=list(queues),
         concurrency=settings.concurrency or cores(),
