@@ -39,12 +39,14 @@ class Recovery:
         changes: what was done.
         retry: whether it is worth sending them; False: nothing could be done about the fault.
         tried: (SHA-256, kind) of the images that have had their one attempt; what `recover` reads of `after`.
+        guessed: (SHA-256 or URL, kind) of those that were touched without evidence against them; read likewise.
     """
 
     messages: list[Any] = field(repr=False)
     changes: tuple[Change, ...] = ()
     retry: bool = False
     tried: Tried = frozenset()
+    guessed: Tried = frozenset()
 
 
 def recover(
@@ -63,11 +65,13 @@ def recover(
 
     An image has one attempt: it is shrunk below the limit that was named (four halvings at most, no side under 64 px, JPEG
     qualities first), relabelled or encoded anew. Refused again, it gives way to `describe(image)` or to a placeholder with the
-    reason: in tool results first, in the user's messages if that was not it. Where the model does not see, or tool results carry
-    no images, pixels give way at once.
+    reason: of several images that the evidence is against, those in tool results first, the user's if that was not it. Where the
+    model does not see, or tool results carry no images, pixels give way at once.
 
     An image that the fault names by its place, its size or its URL is the only one that is touched; else those that are over the
-    limit, of another type, or broken; else those of the newest turn.
+    limit, of another type, or broken. Without evidence those of the newest turn are meant, and there may be one bad image among
+    them: so that it costs no third refusal, they have their attempt together and give way together, and a URL, for which there
+    is no attempt, gives way at once. Refused even then, all images are meant: the turns before were never taken.
 
     Args:
         messages: of the wire's shape; untouched.
@@ -85,14 +89,16 @@ def recover(
     history = History(messages, limits, wires.get(wire), describe, frozenset(), sentences, pictures)
     for item in history.items:
         _load(item)
-    tried = after.tried if after is not None else frozenset()
-    tried |= _treat(history, fault, tried)
+    before = after if after is not None else Recovery([])
+    tried, guessed = _treat(history, fault, before)
     claims.correct_references(history)
     claims.correct(history)
     if fault.kind == "tool_images":
         _want_strings(history)
     recovered = history.assembled() if history.changes else list(messages)
-    return Recovery(recovered, tuple(history.changes), recovered != list(messages), tried)
+    return Recovery(
+        recovered, tuple(history.changes), recovered != list(messages), before.tried | tried, before.guessed | guessed
+    )
 
 
 def _load(item: Item) -> None:
@@ -101,13 +107,14 @@ def _load(item: Item) -> None:
         item.source, item.sha256 = data, sha256_of(data)
 
 
-def _treat(history: History, fault: ImageFault, tried: Tried) -> Tried:
-    """Changes what the fault is about; the images that had their attempt now."""
+def _treat(history: History, fault: ImageFault, before: Recovery) -> tuple[Tried, Tried]:
+    """Changes what the fault is about; the images that had their attempt now, and those that were touched on a guess."""
     if fault.kind == "count":
         cures.keep_newest(history, fault)
-        return frozenset()
-    found = suspects.find(history, fault, tried)
-    had = {sha256 for sha256, kind in tried if found.evidence or kind == fault.kind}
+        return frozenset(), frozenset()
+    found = suspects.find(history, fault, before.tried, before.guessed)
+    guessed = frozenset() if found.evidence else _marks(found.items, fault)
+    had = {sha256 for sha256, kind in before.tried if found.evidence or kind == fault.kind}
     untried = [item for item in found.items if (item.source or fault.field is not None) and item.sha256 not in had]
     if fault.kind not in AT_ONCE and untried and not (fault.basis == "request" and had):
         if fault.basis == "request":
@@ -115,20 +122,23 @@ def _treat(history: History, fault: ImageFault, tried: Tried) -> Tried:
         else:
             for item in untried:
                 cures.attempt(history, item, fault)
+            if not found.evidence:
+                cures.give_way(history, [item for item in found.items if not item.source], fault)
         if history.changes:
-            return frozenset((sha256_of(item.data or item.source), fault.kind) for item in untried if item.shown)
+            tried = frozenset((sha256_of(item.data or item.source), fault.kind) for item in untried if item.shown)
+            return tried, guessed | (frozenset() if found.evidence else tried)
     _strip(history, fault, found)
-    return frozenset()
+    return frozenset(), guessed
+
+
+def _marks(items: Sequence[Item], fault: ImageFault) -> Tried:
+    return frozenset((item.sha256 or item.at.url or "", fault.kind) for item in items)
 
 
 def _strip(history: History, fault: ImageFault, found: Suspects) -> None:
-    """Words in place of pixels: in tool results first, unless no pixels may stay at all.
-
-    Without evidence, what only the provider can look at goes before what was proved here.
-    """
-    items = found.items if found.evidence else [item for item in found.items if not item.source] or found.items
-    in_results = [item for item in items if item.at.in_tool_result]
-    cures.give_way(history, items if fault.kind in AT_ONCE else in_results or items, fault)
+    """Words in place of pixels. Images that each were at fault may cost a refusal each: those of tool results go first."""
+    in_results = [item for item in found.items if item.at.in_tool_result]
+    cures.give_way(history, (in_results if found.in_turn else []) or found.items, fault)
 
 
 def _want_strings(history: History) -> None:

@@ -1,4 +1,4 @@
-"""Which images a fault is about: those that it names, else those that can be seen to be at fault, else the newest."""
+"""Which images a fault is about: those that it names, else those that can be seen to be at fault, else the newest, else all."""
 
 from __future__ import annotations
 
@@ -21,29 +21,34 @@ Tried = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Suspects:
-    """The images, and whether there is evidence against each of them."""
+    """The images, whether there is evidence against each of them, and whether there is or was, so that they go in turn."""
 
     items: list[Item]
     evidence: bool
+    in_turn: bool
 
 
-def find(history: History, fault: ImageFault, tried: Tried) -> Suspects:
+def find(history: History, fault: ImageFault, tried: Tried, guessed: Tried) -> Suspects:
     """Nothing is touched without evidence while there is an image with evidence against it."""
     shown = history.shown
     if fault.kind == "no_vision":
-        return Suspects(shown, True)
+        return Suspects(shown, True, False)
     named = _named(history, fault)
     if fault.kind == "tool_images":
         in_results = [item for item in shown if item.at.in_tool_result]
-        return Suspects(named or in_results or shown, True)
+        return Suspects(named or in_results or shown, True, False)
     if fault.many:  # what is named is only the first of them
         named = []
     for items in (named, _identified(shown, fault), _measured(history, fault), _at_fault(history, fault)):
         if items:
-            return Suspects(items, True)
+            return Suspects(items, True, True)
     if not fault.sure:
-        return Suspects([], False)
-    return Suspects([item for item in shown if (item.sha256, fault.kind) in tried] or _likely(newest(history), fault), False)
+        return Suspects([], False, False)
+    again = [item for item in shown if (item.sha256, fault.kind) in tried]
+    if again:
+        return Suspects(again, False, not any((item.sha256, fault.kind) in guessed for item in again))
+    missed = any(kind == fault.kind for _, kind in guessed)  # the newest turn was not it
+    return Suspects(_likely(shown if missed else newest(history), fault), False, False)
 
 
 def newest(history: History) -> list[Item]:
@@ -61,12 +66,12 @@ def newest(history: History) -> list[Item]:
 
 
 def _likely(items: list[Item], fault: ImageFault) -> list[Item]:
-    """Of images that are refused for their size, but over no limit that is known, the largest."""
+    """Of images that are refused for their size, but over no limit that is known, the largest, and those that are elsewhere."""
     measure = {"bytes": lambda item: len(item.source), "pixels": lambda item: sides(item)[1]}.get(fault.kind)
     if measure is None or fault.at_least:
         return items
     most = max((measure(item) for item in items), default=0)
-    return [item for item in items if measure(item) >= most * LIKELY_SHARE]
+    return [item for item in items if not item.source or measure(item) >= most * LIKELY_SHARE]
 
 
 def _named(history: History, fault: ImageFault) -> list[Item]:

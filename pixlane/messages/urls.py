@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import ip_address
+from socket import inet_aton, inet_ntoa
 from urllib.parse import urlsplit
 
 MAX_SCHEME_CHARS = 20
@@ -100,8 +101,16 @@ def _is_metadata(url: str) -> bool:
     if host in _METADATA_HOSTS:
         return True
     try:
-        address = ip_address(host)
+        address = ip_address(_as_resolved(host))
     except ValueError:
         return False
     mapped = getattr(address, "ipv4_mapped", None) or address
     return mapped.is_link_local or str(mapped) in _METADATA_HOSTS
+
+
+def _as_resolved(host: str) -> str:
+    """An IPv4 address in the one spelling: resolvers also read 0xA9FEA9FE, 2852039166 and 169.254.43518."""
+    try:
+        return inet_ntoa(inet_aton(host))
+    except (OSError, UnicodeError):
+        return host

@@ -146,7 +146,7 @@ def test_images_of_tool_results_give_way_before_those_of_the_user() -> None:
         user(PHOTO, mime="image/jpeg"),
         tool(make.array(make.noise(500, 400, seed=2), "JPEG", quality=95), mime="image/jpeg"),
     ]
-    found = fault("image too large", "")
+    found = fault("At least one of the image dimensions exceed max allowed size: 300 pixels")
     first = recovered(messages, found)
     assert codes(first) == ["shrunk", "shrunk"]
     second = recovered(first.messages, found, after=first)

@@ -169,6 +169,8 @@ IGNORED = {
     "D/x is it; see b.png": ("b.png", "not_absolute"),
     "http://169.254.169.254/latest/a.png": ("http://169.254.169.254/latest/a.png", "metadata_address"),
     "http://[::ffff:169.254.169.254]/a.png": ("http://[::ffff:169.254.169.254]/a.png", "metadata_address"),
+    "http://0xA9FEA9FE/a.png": ("http://0xA9FEA9FE/a.png", "metadata_address"),
+    "http://2852039166/a.png": ("http://2852039166/a.png", "metadata_address"),
     "http://metadata.google.internal./a.png": ("http://metadata.google.internal./a.png", "metadata_address"),
     "C:/a.png": ("C:/a.png", "windows_path"),
 }

@@ -153,6 +153,46 @@ def test_what_is_refused_twice_gives_way(way: str) -> None:
     assert shown(history) == [PNG]
 
 
+URL = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+
+
+def picky(bad: Callable[[Any], bool], text: str) -> Judge:
+    """Refuses one image, and says neither which nor what is wrong with it."""
+
+    def judge(messages: list[Any]) -> Verdict:
+        return (400, text) if any(bad(image) for image in wires.images(messages, "anthropic")) else None
+
+    return judge
+
+
+@WAYS
+@pytest.mark.parametrize("text", ["Could not process image", "image too large"])
+@pytest.mark.parametrize(
+    "bad",
+    [lambda image: image.in_tool_result, lambda image: image.data and not image.in_tool_result, lambda image: image.url],
+    ids=["of a tool", "of the user", "at a URL"],
+)
+def test_one_bad_image_among_several_as_likely_is_refused_twice_at_most(way: str, text: str, bad: Callable[[Any], bool]) -> None:
+    other = make.array(make.noise(500, 400, seed=2), "JPEG", quality=95)
+    older = [user(PNG), ASSISTANT]
+    history = [*older, user(PHOTO, URL, mime="image/jpeg"), tool(other, mime="image/jpeg")]
+    with provider(lambda messages: picky(bad, text)(messages[2:])) as server:
+        answer = both(server, history, way, memory=Memory())
+        assert 1 <= len(answer.refused) <= 2
+        assert history[:2] == older, "what was taken before is not touched"
+        assert both(server, history, way, memory=Memory()).refused == (), "none in later turns"
+
+
+@WAYS
+@pytest.mark.parametrize("turn", range(5))
+def test_a_history_that_was_never_taken_costs_four_refusals_at_most(way: str, turn: int) -> None:
+    history = [message for number in range(5) for message in (user(make.flat((number, 9, 9), (20, 20))), ASSISTANT)]
+    data = shown(history)[turn]
+    with provider(picky(lambda image: image.decode() == data, "Could not process image")) as server:
+        assert 1 <= len(both(server, history, way, memory=Memory()).refused) <= 4
+        assert both(server, history, way, memory=Memory()).refused == ()
+
+
 @WAYS
 def test_a_model_that_does_not_see_gets_no_second_request_with_pixels(way: str) -> None:
     history = [user(PHOTO, mime="image/jpeg"), tool(PNG)]
