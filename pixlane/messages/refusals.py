@@ -148,8 +148,10 @@ def _text(text: str, said: Said, depth: int, as_error: bool, path: str, code: st
     rest = _PICTURE.sub("...", text[: 64 * MAX_BODY_CHARS])[:MAX_BODY_CHARS].strip()
     if rest.startswith("event:"):
         rest = rest.partition("\n")[2]
-    while (head := _HEADS.match(rest)) is not None:
-        rest = rest[head.end() :]
+    start = 0
+    while (head := _HEADS.match(rest, start)) is not None:
+        start = head.end()
+    rest = rest[start:]
     inner = _parsed(rest)
     if inner is not None:
         yield from _walk(inner, said, depth + 1, as_error, path, code)

@@ -187,7 +187,9 @@ def test_no_body_raises(status: int | None, body: Any, provider: str) -> None:
     classify_error(status, ValueError(body), provider)
 
 
-@pytest.mark.parametrize("body", ["[" * 100_000, "{'a':" * 50_000, '{"error":' * 50_000, "b'" + "\\" * 99_999, "x" * 3_000_000])
+@pytest.mark.parametrize(
+    "body", ["[" * 100_000, "{'a':" * 50_000, '{"error":' * 50_000, "b'" + "\\" * 99_999, "x" * 3_000_000, "…" * 300_000]
+)
 def test_no_body_is_too_deep_or_too_long(body: str) -> None:
     assert classify_error(400, body, "anthropic") is None
     assert classify_error(400, body.encode(), "anthropic") is None
