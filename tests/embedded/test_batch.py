@@ -137,6 +137,7 @@ def test_a_folder_becomes_ready_results_and_the_second_run_is_served_without_wor
     assert (tmp_path / "other/sub/b.jpg.jpg").read_bytes() == (tmp_path / "in-ready/sub/b.jpg.jpg").read_bytes()
 
 
+@pytest.mark.slow
 def test_each_kind_of_bad_input_is_a_typed_error_and_the_others_are_done(shell: Shell, tmp_path: Path) -> None:
     root = tmp_path / "in"
     put(
@@ -188,6 +189,7 @@ def test_failures_are_named_on_stderr_one_line_each_and_the_table_is_on_stdout(s
     assert not done.out.startswith("{")
 
 
+@pytest.mark.slow
 def test_identical_files_are_done_once(shell: Shell, tmp_path: Path) -> None:
     data = noise(700, 500)
     put(tmp_path / "in", **{f"{number:02d}_png": data for number in range(40)})
@@ -277,6 +279,7 @@ def test_wrong_use_of_batch_is_one_line_and_touches_nothing(shell: Shell, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
+@pytest.mark.slow
 def test_an_empty_folder_is_done(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     done = shell.run("batch", "in")
@@ -284,6 +287,7 @@ def test_an_empty_folder_is_done(shell: Shell, tmp_path: Path) -> None:
     assert "no image was found" in done.out
 
 
+@pytest.mark.slow
 def test_a_folder_or_file_that_cannot_be_read_has_a_line_and_the_others_are_done(shell: Shell, tmp_path: Path) -> None:
     root = tmp_path / "in"
     put(root, a_png=picture(52), closed__b_png=picture(53), secret_png=picture(54), secret=b"may be anything")
@@ -334,6 +338,7 @@ def small_disk(folder: Path, byte_count: int) -> Iterator[None]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.slow
 def test_with_a_named_redis_the_bytes_travel_and_its_workers_do_the_work(
     shell: Shell, tmp_path: Path, valkey: Any, start_worker: Callable[..., Any]
 ) -> None:
@@ -366,6 +371,7 @@ def test_submit_get_key_and_purge_speak_of_the_same_image(shell: Shell, tmp_path
     assert shell.run("get", "a.png").code == exits.NOT_THERE
 
 
+@pytest.mark.slow
 def test_a_submitted_image_that_fails_says_so(shell: Shell, tmp_path: Path) -> None:
     put(tmp_path, a_png=b"text")
     done = shell.run("submit", "a.png", "--wait")
@@ -376,6 +382,7 @@ def test_a_submitted_image_that_fails_says_so(shell: Shell, tmp_path: Path) -> N
     assert "source_missing: " in missing.err
 
 
+@pytest.mark.slow
 def test_a_link_that_is_submitted_is_what_it_leads_to(shell: Shell, tmp_path: Path) -> None:
     put(tmp_path, other__a_png=picture(82))
     (tmp_path / "link.png").symlink_to("other/a.png")
@@ -396,6 +403,7 @@ def test_purging_all_wants_a_yes(shell: Shell, tmp_path: Path) -> None:
     assert shell.run("get", "a.png").code == exits.NOT_THERE
 
 
+@pytest.mark.slow
 def test_fit_prints_data_urls_or_writes_files_and_goes_on_after_a_bad_one(shell: Shell, tmp_path: Path) -> None:
     put(tmp_path, a_png=picture(90), b_png=b"text", c_jpg=picture(91, kind="JPEG"))
     plain = shell.run("fit", "a.png", "b.png", "c.jpg")

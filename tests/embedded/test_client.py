@@ -194,6 +194,7 @@ def test_more_calls_at_once_than_there_are_connections_wait_for_their_turn(
     assert {answer.source.sha256 for answer in asyncio.run(ask_all())} == {sha256(picture(number)) for number in range(200)}
 
 
+@pytest.mark.slow
 def test_a_call_that_is_cancelled_spoils_no_other(valkey: Valkey, quick: Settings, start_worker: Any) -> None:
     start_worker()
 
@@ -211,6 +212,7 @@ def test_a_call_that_is_cancelled_spoils_no_other(valkey: Valkey, quick: Setting
     assert [answer.source.sha256 for answer in answers] == [sha256(picture(number)) for number in range(40)]
 
 
+@pytest.mark.slow
 def test_a_client_goes_on_in_a_fork_and_in_its_parent(valkey: Valkey, quick: Settings, start_worker: Any) -> None:
     start_worker()
     with Client(valkey.url, settings=quick) as client:
@@ -230,6 +232,7 @@ def test_a_client_goes_on_in_a_fork_and_in_its_parent(valkey: Valkey, quick: Set
         assert [os.waitpid(fork, 0)[1] for fork in forks] == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_a_deterministic_error_is_typed_on_both_sides_and_remembered(connect: Any, start_worker: Any, valkey: Valkey) -> None:
     worker = start_worker()
     client, data = connect(), b"<html>no picture</html>"
@@ -246,6 +249,7 @@ def test_a_deterministic_error_is_typed_on_both_sides_and_remembered(connect: An
     assert stored["code"] == "not_an_image"
 
 
+@pytest.mark.slow
 def test_a_result_that_does_not_come_in_time_is_a_timeout_and_the_job_goes_on(connect: Any, start_worker: Any) -> None:
     client = connect()
     job = client.submit(picture())
@@ -257,6 +261,7 @@ def test_a_result_that_does_not_come_in_time_is_a_timeout_and_the_job_goes_on(co
     assert job.result(PATIENCE_S).width == 40
 
 
+@pytest.mark.slow
 def test_a_timeout_does_not_say_that_nobody_is_there_where_a_worker_lives(connect: Any, start_worker: Any) -> None:
     start_worker()
     client = connect()
@@ -269,6 +274,7 @@ def test_a_timeout_does_not_say_that_nobody_is_there_where_a_worker_lives(connec
 # Sources by path ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_file_travels_as_bytes_by_default(connect: Any, start_worker: Any, tmp_path: Path) -> None:
     start_worker()
     path = tmp_path / "a.png"
@@ -278,6 +284,7 @@ def test_a_file_travels_as_bytes_by_default(connect: Any, start_worker: Any, tmp
     assert job.result(PATIENCE_S).width == 40
 
 
+@pytest.mark.slow
 def test_a_path_under_an_allowed_root_is_read_by_the_worker(
     connect: Any, start_worker: Any, tmp_path: Path, valkey: Valkey
 ) -> None:
@@ -298,6 +305,7 @@ def refuse(connect: Any, valkey: Valkey, path: Path) -> PixlaneError:
     return caught.value
 
 
+@pytest.mark.slow
 def test_a_path_outside_the_allowed_roots_is_refused(connect: Any, start_worker: Any, tmp_path: Path, valkey: Valkey) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "a.png").write_bytes(picture())
@@ -305,6 +313,7 @@ def test_a_path_outside_the_allowed_roots_is_refused(connect: Any, start_worker:
     assert refuse(connect, valkey, tmp_path / "a.png").code == "path_not_allowed"
 
 
+@pytest.mark.slow
 def test_a_link_that_leads_out_of_the_root_is_refused(connect: Any, start_worker: Any, tmp_path: Path, valkey: Valkey) -> None:
     (tmp_path / "root").mkdir()
     (tmp_path / "a.png").write_bytes(picture())
@@ -337,12 +346,14 @@ def test_a_link_that_is_put_on_the_way_after_the_check_leads_nowhere(
         sources.read_allowed(str(inside / "a.png"), replace(quick, allowed_roots=str(tmp_path / "root")))
 
 
+@pytest.mark.slow
 def test_a_worker_without_roots_refuses_every_path(connect: Any, start_worker: Any, tmp_path: Path, valkey: Valkey) -> None:
     (tmp_path / "a.png").write_bytes(picture())
     start_worker()
     assert refuse(connect, valkey, tmp_path / "a.png").code == "path_not_allowed"
 
 
+@pytest.mark.slow
 def test_roots_are_read_from_their_file_for_each_job(connect: Any, start_worker: Any, tmp_path: Path, valkey: Valkey) -> None:
     roots = tmp_path / "roots.json"
     start_worker(allowed_roots_file=str(roots))
@@ -353,6 +364,7 @@ def test_roots_are_read_from_their_file_for_each_job(connect: Any, start_worker:
     assert connect(send="path").submit(tmp_path / "b.png").result(PATIENCE_S).width == 40
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_after_it_was_named_is_never_stored(
     connect: Any, start_worker: Any, tmp_path: Path, valkey: Valkey
 ) -> None:
@@ -367,6 +379,7 @@ def test_a_file_that_changes_after_it_was_named_is_never_stored(
     assert [name for name in valkey.redis.keys("*") if b":url:" in name or b":err:" in name] == []
 
 
+@pytest.mark.slow
 def test_a_name_that_contradicts_the_bytes_is_noted_for_whoever_used_it(connect: Any, start_worker: Any, tmp_path: Path) -> None:
     start_worker()
     (tmp_path / "wrong.jpg").write_bytes(picture(1))
@@ -410,6 +423,7 @@ def test_a_file_may_have_an_odd_name(connect: Any, start_worker: Any, tmp_path: 
     assert connect(send=send).submit(path).result(PATIENCE_S).width == 40
 
 
+@pytest.mark.slow
 def test_a_pipe_behind_an_allowed_path_does_not_hang_the_worker(connect: Any, start_worker: Any, tmp_path: Path) -> None:
     path = tmp_path / "a.png"
     path.write_bytes(picture())
@@ -489,6 +503,7 @@ def test_a_waiter_whose_job_left_no_trace_submits_again(connect: Any, start_work
 # Many ----------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_map_gives_every_source_once_with_errors_as_values(
     connect: Any, start_worker: Any, tmp_path: Path, valkey: Valkey
 ) -> None:

@@ -50,6 +50,7 @@ def test_a_deadline_that_is_none_is_refused_before_anything_is_sent(connect: Any
     assert valkey.redis.zcard(KEYS.open) == 0
 
 
+@pytest.mark.slow
 def test_a_cancelled_job_is_not_done_unless_somebody_else_wants_it(
     connect: Any,  # noqa: F811
     start_worker: Any,
@@ -113,6 +114,7 @@ def test_a_batch_waits_for_room_and_its_progress_says_so(
     assert totals.waits_until > 0
 
 
+@pytest.mark.slow
 def test_two_tenants_share_a_queue_that_one_of_them_would_fill(valkey: Valkey, quick: Settings, start_worker: Any) -> None:
     """One submits as much as it can; the other, who comes last, waits for the share of the first and no more."""
     knobs = replace(quick, max_tenant_jobs=4)

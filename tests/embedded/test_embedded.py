@@ -43,6 +43,7 @@ def test_it_ends_when_its_last_user_is_ended_by_a_signal(service_folder: Path, n
     eventually(lambda: all(gone(pid) for pid in all_of_it))
 
 
+@pytest.mark.slow
 def test_eight_that_start_at_once_share_one(service_folder: Path) -> None:
     users = [UserProcess(service_folder) for _ in range(8)]
     said = [user.said() for user in users]
@@ -54,6 +55,7 @@ def test_eight_that_start_at_once_share_one(service_folder: Path) -> None:
     eventually(lambda: all(gone(pid) for pid in all_of_it))
 
 
+@pytest.mark.slow
 def test_a_command_that_follows_at_once_finds_it_running(service_folder: Path) -> None:
     first = UserProcess(service_folder, PIXLANE_EMBEDDED_LINGER_S="20")
     supervisor = first.said()["supervisor"]
@@ -110,6 +112,7 @@ def test_a_killed_worker_is_started_again(here: Path) -> None:
         eventually(lambda: now(here)["worker"] not in (None, killed))
 
 
+@pytest.mark.slow
 def test_the_children_of_a_killed_supervisor_end(here: Path) -> None:
     with embedded.attach():
         all_of_it = processes(now(here))
@@ -143,6 +146,7 @@ def test_what_a_killed_supervisor_and_its_guard_left_behind_is_ended_first(here:
         assert store(service.url).ping()
 
 
+@pytest.mark.slow
 def test_it_ends_when_its_folder_is_removed_and_ensure_makes_it_anew(here: Path, tmp_path: Path) -> None:
     with embedded.attach(paths_root=str(tmp_path)) as service:
         all_of_it = processes(now(here))

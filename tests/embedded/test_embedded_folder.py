@@ -104,6 +104,7 @@ def test_a_folder_with_other_things_in_it_is_not_taken_over(tmp_path: Path) -> N
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
 
 
+@pytest.mark.slow
 def test_a_store_that_does_not_start_is_reported_with_its_last_words(service_folder: Path) -> None:
     user = UserProcess(service_folder)
     record = user.said()

@@ -75,6 +75,7 @@ def test_a_file_outside_the_roots_is_refused(here: Path, tmp_path: Path) -> None
             client.submit(outside).result(timeout=PATIENCE_S)
 
 
+@pytest.mark.slow
 def test_whoever_waits_is_told_when_the_worker_cannot_run(here: Path) -> None:
     with embedded.attach() as service, Client(service.url) as client:
         os.kill(now(here)["worker"], signal.SIGSTOP)

@@ -89,6 +89,7 @@ def test_health_without_a_worker_is_one(tmp_path: Path, valkey: Valkey) -> None:
     assert "0 alive" in run.stdout
 
 
+@pytest.mark.slow
 def test_health_with_a_worker_is_well_and_counts_open_jobs(
     tmp_path: Path, valkey: Valkey, start_worker: Callable[..., Worker]
 ) -> None:
@@ -156,6 +157,7 @@ def test_up_tells_a_second_one_that_its_concurrency_has_no_effect(tmp_path: Path
         assert up.returncode == 0
 
 
+@pytest.mark.slow
 def test_up_starts_the_service_again_when_its_supervisor_is_killed(tmp_path: Path, began: Began) -> None:
     up = began("up", "--json", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert up.stdout is not None

@@ -116,6 +116,7 @@ def test_the_same_message_twice_is_done_once(start_worker: Start, enqueue: Any, 
     assert starts(worker, valkey) == ["ok"]
 
 
+@pytest.mark.slow
 def test_a_result_that_is_there_already_closes_the_record(start_worker: Start, enqueue: Any, valkey: Valkey) -> None:
     first = start_worker()
     (message,) = enqueue(picture())
@@ -289,6 +290,7 @@ def test_forgetting_a_source_leaves_nothing_of_it(start_worker: Start, valkey: V
             client.forget("*")
 
 
+@pytest.mark.slow
 def test_a_run_that_was_under_way_takes_back_what_it_stored(start_worker: Start, valkey: Valkey, quick: Settings) -> None:
     worker, data = start_worker(), slow_picture()
     with Client(valkey.url, settings=quick) as client:

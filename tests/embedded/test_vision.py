@@ -117,6 +117,7 @@ def test_many_that_ask_at_once_cost_one_look(
     assert len(provider.asked) == 1
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_in_the_worker_is_the_same_error_here(
     start_seeing_worker: Any, valkey: Valkey, quick: Settings, provider: Provider, tmp_path: Path
 ) -> None:
@@ -139,6 +140,7 @@ def test_what_goes_wrong_in_the_worker_is_the_same_error_here(
     assert valkey.redis.zcard(KEYS.open) == 0
 
 
+@pytest.mark.slow
 def test_an_answer_that_nobody_fetched_in_time_is_there_for_the_next_who_asks(
     start_seeing_worker: Any, valkey: Valkey, quick: Settings, provider: Provider
 ) -> None:

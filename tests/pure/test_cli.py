@@ -139,6 +139,7 @@ def test_key_prints_the_names_of_a_file(tmp_path: Path) -> None:
     assert record["redis"]["url"] == Keys().url(SHA256_OF_ABC, fingerprint)
 
 
+@pytest.mark.slow
 def test_key_depends_on_the_recipe_and_reads_stdin() -> None:
     plain, small = (json.loads(pixlane("key", "-", "--json", *more, stdin=b"abc").stdout) for more in ([], ["--max-side", "800"]))
     assert plain["sha256"] == small["sha256"] == SHA256_OF_ABC

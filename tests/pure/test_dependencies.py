@@ -45,6 +45,7 @@ def test_the_constraints_are_plain_pins() -> None:
     assert len(lines) == len(PINS)
 
 
+@pytest.mark.slow
 def test_every_module_that_is_imported_belongs_to_a_declared_package() -> None:
     homes = packages_distributions()
     undeclared = {}

@@ -204,6 +204,7 @@ def test_another_answer_is_an_error_that_says_whether_to_try_again(server: Serve
     assert SECRET not in told.value.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["liar", "endless", "bomb"])
 def test_more_bytes_than_allowed_end_the_fetch(server: Server, path: str) -> None:
     with pytest.raises(SourceTooLarge) as told:
@@ -266,6 +267,7 @@ def test_a_url_is_told_from_a_path_and_names_a_file() -> None:
     assert sources.file_name("shots/a?.png") == "a?.png"
 
 
+@pytest.mark.slow
 def test_the_command_line_fetches_too(server: Server, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pixlane", "key", "--json", server.url("image/a.png")]
     environment = {"PIXLANE_URL_SOURCES": "true", "PIXLANE_URL_ALLOWED_NETWORKS": "127.0.0.1", "HOME": str(tmp_path)}

@@ -57,6 +57,7 @@ def test_the_model_local_reads_from_stdin_and_a_region(shot: Path) -> None:
     assert record["selection"]["reason"] == "requested_model"
 
 
+@pytest.mark.slow
 def test_a_model_that_is_configured_looks(shot: Path) -> None:
     with Provider("openai_responses", [GOOD]) as provider:
         done = look(shot.parent, "shot.png", "What is it?", provider=provider)
@@ -65,6 +66,7 @@ def test_a_model_that_is_configured_looks(shot: Path) -> None:
     assert "What is it?" in json.dumps(provider.asked[0])
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_is_an_error_and_nobody_steps_in(shot: Path) -> None:
     with Provider("openai_responses", [REFUSING]) as provider:
         done = look(shot.parent, "shot.png", "--json", provider=provider)
@@ -98,6 +100,7 @@ def test_wrong_use_and_wrong_files_end_with_their_code_and_one_line(shot: Path, 
     assert len(done.stderr.decode().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_what_a_picture_says_cannot_command_a_terminal(tmp_path: Path) -> None:
     from tests.stubs.vision import said
 

@@ -315,6 +315,7 @@ def test_messages_without_bytes_are_json() -> None:
             json.dumps(conversation(wires.get(name)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["anthropic", "openai_chat", "openai_responses", "gemini", "ollama"])
 def test_what_a_wire_writes_has_the_form_that_the_vendor_publishes(name: str) -> None:
     wire = wires.get(name)

@@ -188,6 +188,7 @@ def test_what_is_no_picture_is_not_sent_to_anybody(provider: Provider, data: byt
     assert provider.asked == []
 
 
+@pytest.mark.slow
 def test_what_is_not_there_at_the_deadline_is_told_as_late_and_the_rest_is_there() -> None:
     told_already = threading.Event()
 
