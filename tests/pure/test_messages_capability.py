@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -189,18 +192,24 @@ def test_a_server_that_never_answers_is_given_up(server: Server) -> None:
     assert reach.TIMEOUT_S == 3.0
 
 
-def test_a_resolver_that_hangs_is_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, ended = threading.Event(), threading.Event()
+def test_a_server_that_sends_its_header_byte_by_byte_is_given_up_too() -> None:
+    ended = threading.Event()
 
-    def hang(*_: Any, **__: Any) -> Any:
-        asked.set()
-        ended.wait(30)
-        raise OSError
+    def drip(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX-Long: ")
+            for _ in range(600):  # each byte comes within the timeout of a socket
+                if ended.wait(0.05):
+                    return
+                connection.sendall(b"a")
 
-    monkeypatch.setattr("socket.getaddrinfo", hang)  # no timeout of a socket bounds it
-    answer = reach.Reach(timeout_s=0.5).ask("http://nobody.local:11434", lambda found: found)
-    assert asked.wait(30)
-    ended.set()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, args=(listener,))
+        thread.start()
+        answer = reach.Reach(timeout_s=0.5).ask(f"http://127.0.0.1:{listener.getsockname()[1]}", lambda found: found)
+        ended.set()
+        thread.join()
     assert answer == reach.Answer(None, "no answer within 0.5 s")
 
 
@@ -211,19 +220,32 @@ def test_nobody_there_is_text_with_the_reason() -> None:
     assert any("could not be asked: ConnectError" in step.said for step in decision.evidence)
 
 
-def test_offline_asks_nobody(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_asks_nobody(server: Server) -> None:
     server.answers["/api/show"] = {"capabilities": ["vision"]}
-
-    def touched(*_: Any) -> None:
-        raise AssertionError("the network was touched")
-
-    monkeypatch.setattr("socket.socket.connect", touched)
-    monkeypatch.setattr("socket.getaddrinfo", touched)
     for provider in ("ollama", "llama.cpp", "anthropic", "custom:x"):
         assert explain(provider, "m", at(server, provider), offline=True).steps
     assert decide_lane("ollama", "m", at(server, "ollama"), offline=True).lane == "text"
     assert decide_lane("p", "m", {}, probes=ladder(offline=True, models_url=server.url)).lane == "text"
     assert server.asked == []
+
+
+DECIDING = """
+import sys
+from pixlane.messages import explain
+touched = []
+sys.addaudithook(lambda event, _: touched.append(event) if event.startswith("socket.") else None)
+for provider in ("ollama", "llama.cpp", "anthropic", "custom:x"):
+    config = {"model": {"provider": provider, "base_url": "http://localhost:9/v1"}}
+    explain(provider, "m", config, offline=sys.argv[1] == "offline")
+print(touched)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["offline", "online"])
+def test_offline_no_socket_is_touched_and_no_name_resolved(mode: str) -> None:
+    ran = subprocess.run([sys.executable, "-c", DECIDING, mode], capture_output=True, text=True, check=True)
+    assert (ran.stdout.strip() == "[]") is (mode == "offline")
 
 
 @pytest.mark.parametrize(
