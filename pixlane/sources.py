@@ -82,10 +82,21 @@ def file_name(given: str | os.PathLike[str]) -> str:
 
 def checked_path(given: str | os.PathLike[str]) -> str:
     """The path as text. Raises InvalidArgument for what no file system can name."""
+    if not isinstance(given, (str, bytes, os.PathLike)):
+        raise InvalidArgument(f"an image is named by a path, this is {type(given).__name__}", actual=repr(given)[:80])
     path = os.fsdecode(given)
-    if not path or "\0" in path:
-        raise InvalidArgument(f"a path is not empty and holds no NUL, got {path!r}", actual=path)
+    if not path or "\0" in path or not _encodable(path):
+        shown = repr(path)[:200]
+        raise InvalidArgument(f"a path is not empty and holds neither a NUL nor half a character, got {shown}", actual=shown)
     return path
+
+
+def _encodable(path: str) -> bool:
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:  # a lone surrogate, as JSON may bring one
+        return False
+    return True
 
 
 def blocks(path: str, limit: int, *, root: str | None = None) -> Iterator[bytes]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import Protocol
 
+from pixlane.errors import InvalidArgument
 from pixlane.recipe import Recipe, Region
 from pixlane.rendition import Rendition
 from pixlane.vision.findings import Findings
@@ -21,6 +23,9 @@ class Deadline:
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
+        """Raises InvalidArgument for what is no number of seconds."""
+        if not math.isfinite(seconds):
+            raise InvalidArgument(f"a deadline is a number of seconds, got {seconds}", actual=str(seconds))
         return cls(seconds, time.monotonic() + seconds)
 
     @property

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pixlane.errors import PixlaneError
+from pixlane import profiles, sizing
+from pixlane.errors import BY_CODE, InvalidArgument, PixlaneError
 from pixlane.messages.admission import AdmissionLimits, Candidate, admit
 from pixlane.messages.budgets import CallBudget
 from pixlane.messages.media import MediaFolder
@@ -24,9 +26,9 @@ from pixlane.recipe import Recipe, Region
 from pixlane.sources import Given
 from pixlane.vision import telling
 from pixlane.vision.eyes import Eyes
-from pixlane.vision.looking import Question
+from pixlane.vision.looking import Question, path_of
 from pixlane.vision.memory import Memory
-from pixlane.vision.named import Named, load
+from pixlane.vision.named import Named, called, load
 from pixlane.vision.results import failed
 from pixlane.vision.text_lane import ANY_RECEIVER
 
@@ -82,18 +84,18 @@ def analyze(
     try:
         found = load(image, workspace, roots)
     except PixlaneError as error:
-        return failed(_called(image), error, sentences)
+        return failed(called(image), error, sentences)
     if not gate.open:
         eyes = Eyes(model, client, config, environ, remembered, timeout_s)
         return _answered(found, asked, eyes, gate, sentences)
-    if asked.region is None and _is_attached(found, attached):
+    if asked.region is None and _is_attached(found, attached, workspace):
         said = sentences.already_shown.format(path=one_line(found.path or found.name))
         note = About(found.name, "already_shown", "its content is attached already")
         return ToolResult(telling.blocks([said, sentences.question.format(question=one_line(asked.prompt))]), notes=(note,))
     admission = admit([Candidate(found.data, name=found.name)], profile, limits=limits)
     if admission.error is not None:
         return failed(found.name, admission.error, sentences)
-    return from_capture(
+    loaded = from_capture(
         found.data,
         gate,
         replace(recipe or tool_recipe(config, profile), region=asked.region),
@@ -105,6 +107,21 @@ def analyze(
         budget=budget,
         sentences=sentences,
     )
+    return _priced(loaded, profile) if loaded.images else _not_loaded(loaded, sentences)
+
+
+def _priced(result: ToolResult, profile: str) -> ToolResult:
+    """With what the picture costs as it is sent, where the receiver publishes a formula."""
+    (image,) = result.images
+    tokens = sizing.estimate_tokens(image.width, image.height, profiles.get(profile))
+    return result if tokens is None else replace(result, meta={**result.meta, "tokens": tokens})
+
+
+def _not_loaded(result: ToolResult, sentences: Sentences) -> ToolResult:
+    """An error, whose text has the whole reason."""
+    whys = [f"{note.code}: {note.text}" for note in result.notes if note.code in BY_CODE]
+    said = [sentences.not_shown.format(reason=one_line(why)) for why in whys]
+    return replace(result, text="\n".join((result.text, *said)), is_error=True)
 
 
 def _answered(found: Named, asked: Question, eyes: Eyes, gate: Gate, sentences: Sentences) -> ToolResult:
@@ -120,10 +137,12 @@ def _answered(found: Named, asked: Question, eyes: Eyes, gate: Gate, sentences: 
     return ToolResult(text, meta={"observation": seen.to_dict()}, notes=tuple(notes))
 
 
-def _is_attached(found: Named, attached: Collection[str]) -> bool:
-    paths = {os.path.realpath(os.path.expanduser(one)) for one in attached}
-    return found.sha256 in attached or (found.path is not None and found.path in paths)
-
-
-def _called(image: Given) -> str:
-    return "image" if isinstance(image, (bytes, bytearray, memoryview)) else os.fsdecode(image)[:200]
+def _is_attached(found: Named, attached: Collection[str], workspace: str | os.PathLike[str] | None) -> bool:
+    """By its content, or by a path that leads to the same file; relative ones begin where those of pictures do."""
+    if found.path is None or found.sha256 in attached:
+        return found.sha256 in attached
+    paths = set()
+    for one in attached:
+        with suppress(InvalidArgument):  # what can name no file names none that is shown
+            paths.add(os.path.realpath(path_of(one, workspace)))
+    return found.path in paths

@@ -49,9 +49,12 @@ def find(
     own = look_up(about, ("api_key_env",))
     names = [own, *variables] if isinstance(own, str) and own else list(variables)
     looked = [f"${name}" for name in names]
-    for name in names:
-        if value := environ.get(name, "").strip():
+    for place, name in enumerate(names):
+        value, problem = _checked(environ.get(name, "").strip())
+        if value:
             return Secret(value), f"${name}"
+        if problem and name in environ:
+            looked[place] += f" ({problem})"
     path = look_up(about, ("api_key_file",))
     if isinstance(path, str) and path:
         looked.append(path)
@@ -68,4 +71,13 @@ def _read(path: str) -> tuple[str, str]:
             value = file.read(MAX_KEY_BYTES).strip()
     except (OSError, UnicodeDecodeError) as error:
         return "", getattr(error, "strerror", None) or type(error).__name__
-    return (value, "") if value and "\n" not in value else ("", "it is empty" if not value else "it has more than one line")
+    return _checked(value)
+
+
+def _checked(value: str) -> tuple[str, str]:
+    """The key, or "" and why it is none: what a header cannot carry would only look like a broken connection."""
+    if not value:
+        return "", "it is empty"
+    if "\n" in value:
+        return "", "it has more than one line"
+    return (value, "") if value.isascii() and value.isprintable() else ("", "it holds characters that no key has")

@@ -222,9 +222,7 @@ def read(
         (source,) = sources.identify(given, limit)
         assert source is not None
         return source.data or b"", None
-    path = os.path.join(
-        os.getcwd() if workspace is None else os.fspath(workspace), os.path.expanduser(sources.checked_path(given))
-    )
+    path = path_of(given, workspace)
     if roots is None:
         configured = sources.allowed_roots(settings)
         roots = [workspace, *configured] if workspace is not None else configured or None
@@ -232,3 +230,9 @@ def read(
     if roots is None:
         return b"".join(sources.blocks(resolved, limit)), resolved
     return sources.read_under(path, [os.path.realpath(root) for root in roots], limit), resolved
+
+
+def path_of(given: str | os.PathLike[str], workspace: str | os.PathLike[str] | None) -> str:
+    """The path, from the workspace on; no link is followed. Raises InvalidArgument."""
+    start = os.getcwd() if workspace is None else os.fspath(workspace)
+    return os.path.join(start, os.path.expanduser(sources.checked_path(given)))

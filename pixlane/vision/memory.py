@@ -7,6 +7,7 @@ bounded: by a number of entries here, by their time to live and the server's mem
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 import uuid
@@ -37,6 +38,8 @@ LOOK_EVERY_S: Final = 0.1
 
 MARK_LIFE_S: Final = 3.0
 """Somebody who looks says so again each third of this; whoever died while looking holds the others up for no longer, seconds."""
+
+log = logging.getLogger("pixlane.vision")
 
 
 @dataclass(frozen=True)
@@ -198,10 +201,10 @@ class StoreMemory:
             # The mark may be evicted, or outlive who set it by a moment: then two look, or one waits, and no answer is wrong.
             set_mark = ("SET", mark, token, "NX", "PX", round(MARK_LIFE_S * 1000))
             found, ours = self._server.run([("GETEX", name, "EX", life_s), set_mark])
-            if found is not None:
+            if found is not None and (seen := _understood(found)) is not None:
                 if ours:
                     self._give_up(mark, token)
-                return Seen.from_json(found)
+                return seen
             if ours or deadline.left_s <= LOOK_EVERY_S:
                 return None
             time.sleep(LOOK_EVERY_S)
@@ -240,6 +243,15 @@ class StoreMemory:
 
         with suppress(ServiceError):  # it ends with its time to live
             self._server.run([scripts.call("unmark", [mark], [token])])
+
+
+def _understood(record: bytes) -> Seen | None:
+    """What a record says; None for one of another form, which the next answer replaces."""
+    try:
+        return Seen.from_json(record)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        log.warning("a remembered observation is not understood and is made anew: %s", type(error).__name__)
+        return None
 
 
 def usual(settings: Settings) -> Memory:

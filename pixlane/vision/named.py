@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from pixlane import settings as knobs
@@ -17,6 +17,7 @@ from pixlane.settings import Settings
 from pixlane.sources import Given
 from pixlane.vision.looking import MAX_FILE_BYTES, read
 
+MAX_NAME_CHARS: Final = 200
 OWN_HOSTS: Final = ("", "localhost")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):")
 _DRIVE = re.compile(r"/[A-Za-z]:")
@@ -63,6 +64,11 @@ def load(
     return Named(data, "image" if path is None else os.fspath(given), path)  # type: ignore[arg-type]
 
 
+def called(given: Any) -> str:
+    """What somebody calls a picture, whatever that is; at most 200 characters."""
+    return os.fsdecode(given)[:MAX_NAME_CHARS] if isinstance(given, (str, os.PathLike)) else "image"
+
+
 def _file_path(url: str) -> str:
     """RFC 8089: `file:/path`, `file:///path`, `file://localhost/path`; percent-decoded as bytes."""
     try:
@@ -88,8 +94,7 @@ def _inline(url: str, limit: int) -> bytes:
     assert parts is not None
     body = parts[1]
     if isinstance(body, str):
-        text = unquote_to_bytes(body).decode("latin-1") if "%" in body else body
-        decoded = data_urls.decode(text)
+        decoded = data_urls.decode(body)
         if decoded is None:
             raise CorruptInput("the base64 of the data URL is broken")
         body = decoded

@@ -6,13 +6,13 @@ read_image("shot.png", gate=gate).message(call_id, "anthropic")
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pixlane import formats
-from pixlane.errors import InvalidArgument, PageOutOfRange, PixlaneError
+from pixlane.errors import PageOutOfRange, PixlaneError, ServiceError
 from pixlane.messages.admission import AdmissionLimits, Candidate, admit
 from pixlane.messages.budgets import CallBudget
 from pixlane.messages.parts import About, one_line, scale_line
@@ -26,7 +26,8 @@ from pixlane.rendition import Rendition
 from pixlane.vision import documents, telling
 from pixlane.vision.eyes import DESCRIBE, Eyes
 from pixlane.vision.memory import Memory
-from pixlane.vision.named import Named, load
+from pixlane.vision.named import Named, called, load
+from pixlane.vision.pages import numbers, ranges
 from pixlane.vision.results import failed
 from pixlane.vision.text_lane import ANY_RECEIVER
 
@@ -38,8 +39,6 @@ MAX_PAGES: Final = 8
 
 MAX_TEXT_CHARS: Final = 100_000
 """Of the text of a PDF."""
-
-_RANGE = re.compile(r"\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?")
 
 
 def read_image(
@@ -85,12 +84,11 @@ def read_image(
 
     Raises InvalidArgument for pages that are none, UnknownProfile; never for the file: then `is_error`, and the text says why.
     """
-    wanted = _pages(pages)
-    name = one_line(os.fsdecode(path))[:200] if isinstance(path, (str, os.PathLike)) else "image"
+    wanted = numbers(pages)
     try:
         found = load(path, workspace, roots)
     except PixlaneError as error:
-        return failed(name, error, sentences)
+        return failed(called(path), error, sentences)
     reader = _Reader(
         found,
         gate,
@@ -131,23 +129,19 @@ class _Reader:
     def read(self, pages: Sequence[int] | None, max_pages: int) -> ToolResult:
         kind = formats.detect(self.found.data, tail=self.found.data[-26:]).format
         if "pdf" in kind.engines:
-            return self._document() if pages is None else self._pages(pages, max_pages)
+            return self._document() if pages is None else self._counted(lambda: self._pages(pages, max_pages))
         if not kind.image:
             what = f"{kind.mime}, {len(self.found.data):,} bytes"
             note = About(self.found.name, "not_an_image", what)
             return ToolResult(self.sentences.file_no_image.format(path=self.name, what=what), is_error=True, notes=(note,))
-        return self._image() if self.gate.open else self._described()
+        return self._counted(self._image) if self.gate.open else self._described()
 
     # An image ----------------------------------------------------------------------------------------------------------------
 
     def _image(self) -> ToolResult:
-        refused = self._refusal()
-        if refused is not None:
-            return refused
         admission = admit([Candidate(self.found.data, name=self.found.name)], self.profile, limits=self.limits)
         rendition = admission.error or self.pictures.draw(self.found.sha256, self.found.data, self.recipe)
         if isinstance(rendition, PixlaneError):
-            self._give_back()
             raise rendition
         return self._result([rendition], f"{self._file(rendition)}", admission.tokens)
 
@@ -201,19 +195,15 @@ class _Reader:
         return ToolResult(telling.blocks(parts), meta={"pages": read.count}, notes=tuple(notes))
 
     def _pages(self, pages: Sequence[int], max_pages: int) -> ToolResult:
-        refused = self._refusal() if self.gate.open else None
-        if refused is not None:
-            return refused
         count = documents.page_count(self.found.data)
         beyond = [page for page in pages if not 1 <= page <= count]
         if beyond:
-            self._give_back()
             raise PageOutOfRange(f"the PDF has {count} pages, page {beyond[0]} was asked for", limit=count, actual=beyond[0])
         drawn, rest = list(pages[:max_pages]), list(pages[max_pages:])
         notes = []
         shown = f"Pages {', '.join(map(str, drawn))}."
         if rest:
-            said = f"at most {max_pages} pages are drawn in one call; not drawn: {_ranges(rest)}"
+            said = f"at most {max_pages} pages are drawn in one call; not drawn: {ranges(rest)}"
             notes.append(About(self.found.name, "pages_left_out", said))
             shown = f"{shown} {said[0].upper()}{said[1:]}."
         renditions = [self._page(page) for page in drawn]
@@ -225,18 +215,24 @@ class _Reader:
             limits=self.limits,
         )
         if not admission.admitted:
-            self._give_back()
             raise admission.error or PageOutOfRange("no page may go along")
-        kept = [renditions[place] for one in admission.admitted for place in one.sources[:1]]
+        kept = [renditions[one.sources[0]] for one in admission.admitted]
+        same = [
+            f"page {drawn[other]} looks like page {drawn[first]}"
+            for first, *others in (one.sources for one in admission.admitted)
+            for other in others
+        ]
         notes += [About(self.found.name, out.code, out.text) for out in admission.left_out]
-        whole = telling.blocks([self._head(count, shown), "\n".join(admission.notices)])
+        notes += [About(self.found.name, "same_content", f"{said}; shown once") for said in same]
+        whole = telling.blocks(
+            [self._head(count, shown), "\n".join((*admission.notices, *(f"[{said}; shown once]" for said in same)))]
+        )
         result = self._result(kept, whole, admission.tokens)
         return replace(result, notes=(*notes, *result.notes))
 
     def _page(self, page: int) -> Rendition:
         drawn = self.pictures.draw(self.found.sha256, self.found.data, replace(self.recipe, page=page - 1))
         if isinstance(drawn, PixlaneError):
-            self._give_back()
             raise drawn
         return drawn
 
@@ -266,38 +262,21 @@ class _Reader:
 
     # The budget --------------------------------------------------------------------------------------------------------------
 
-    def _refusal(self) -> ToolResult | None:
-        if self.budget is None:
-            return None
-        call = self.budget.take(self.found.sha256)
-        if call.allowed:
-            return None
-        note = About(self.found.name, "calls_spent", f"loaded {call.count} times, allowed are {call.limit}")
-        return ToolResult(call.refusal, is_error=True, notes=(note,))
-
-    def _give_back(self) -> None:
-        if self.budget is not None and self.gate.open:
-            self.budget.give_back(self.found.sha256)
-
-
-def _pages(pages: str | Sequence[int] | None) -> list[int] | None:
-    """Page numbers from 1, in the order asked for, each once. Raises InvalidArgument."""
-    if pages is None:
-        return None
-    if not isinstance(pages, str):
-        found = list(pages)
-        if not found or any(not isinstance(page, int) or isinstance(page, bool) or page < 1 for page in found):
-            raise InvalidArgument("pages are whole numbers from 1", actual=str(pages)[:80])
-        return list(dict.fromkeys(found))
-    numbers: list[int] = []
-    for part in pages.split(","):
-        match = _RANGE.fullmatch(part)
-        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-        if not match or first < 1 or last < first:
-            raise InvalidArgument(f'pages are written "3", "2-5" or "1,4-6", got {pages[:80]!r}', actual=pages[:80])
-        numbers += range(first, last + 1)
-    return list(dict.fromkeys(numbers))
-
-
-def _ranges(pages: Sequence[int]) -> str:
-    return f"{pages[0]}" if len(pages) == 1 else f"{pages[0]} to {pages[-1]}"
+    def _counted(self, draw: Callable[[], ToolResult]) -> ToolResult:
+        """What the model is shown counts; what came to nothing does not."""
+        if self.budget is None or not self.gate.open:
+            return draw()
+        try:
+            call = self.budget.take(self.found.sha256)
+        except ServiceError as error:  # a budget that cannot be asked must not cost the model its eyes
+            result = draw()
+            return replace(result, notes=(*result.notes, About(self.found.name, "budget_unknown", error.message)))
+        if not call.allowed:
+            note = About(self.found.name, "calls_spent", f"loaded {call.count} times, allowed are {call.limit}")
+            return ToolResult(call.refusal, is_error=True, notes=(note,))
+        try:
+            return draw()
+        except PixlaneError:
+            with suppress(ServiceError):  # then it counts
+                self.budget.give_back(self.found.sha256)
+            raise

@@ -93,15 +93,22 @@ class _Failed(Exception):
     status: int | None = None
     again: bool = False
     retry_after_s: float = 0.0
+    said: str = ""
+    """The provider's own words."""
 
     def told(self, key: Secret | None, tries: int) -> Unanswered:
-        message = key.hidden_in(self.message) if key else self.message
+        # Hidden before it is cut: half a key is not found any more.
+        said = key.hidden_in(self.said) if key else self.said
+        message = f"{self.message}: {said[:SHOWN_CHARS]}" if said else self.message
         return Unanswered(self.reason, message, status=self.status, tries=tries)
 
 
 def _within(url: str, headers: Mapping[str, str], body: bytes, deadline: Deadline) -> Any:
     """The answer to one request, at the deadline at the latest."""
-    _authorities()  # loading it is not a part of the wait
+    try:
+        _authorities()  # loading it is not a part of the wait
+    except OSError as error:
+        raise _Failed("request", f"the authorities that the environment names cannot be read: {type(error).__name__}") from None
     # A thread, as the timeouts of a socket bound neither the resolver nor a server that sends a byte a second.
     outcome: list[Any] = []
 
@@ -141,10 +148,14 @@ def _once(url: str, headers: Mapping[str, str], body: bytes, deadline: Deadline)
             status, said = response.status_code, response.headers
     except httpx.ReadTimeout:
         raise _Failed("deadline", f"no answer within {deadline.seconds:g} s") from None
-    except httpx.TransportError as error:
-        raise _Failed("connection", f"the connection failed: {type(error).__name__}", again=True) from None
-    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+    except (httpx.UnsupportedProtocol, httpx.LocalProtocolError, httpx.InvalidURL, UnicodeError) as error:
         raise _Failed("request", f"the address cannot be asked: {type(error).__name__}") from None
+    except httpx.DecodingError:
+        raise _Failed("answer", "the answer is packed in a way that cannot be undone") from None
+    except httpx.HTTPError as error:
+        raise _Failed("connection", f"the connection failed: {type(error).__name__}", again=True) from None
+    except (ImportError, ValueError) as error:  # httpx on a proxy of the environment that it cannot use
+        raise _Failed("request", f"the proxy of the environment cannot be used: {type(error).__name__}") from None
     return _parsed(status, said, bytes(data))
 
 
@@ -167,11 +178,9 @@ def _parsed(status: int, headers: Mapping[str, str], data: bytes) -> Any:
         return answer
     if status in REFUSED_KEY:
         raise _Failed("credentials", f"the provider refused the key ({status})", status)  # its text may show a part of it
-    sentence = f"the provider answered {status}"
-    if problem := problem_in(answer):
-        sentence += f": {problem[:SHOWN_CHARS]}"
     again = status in TRANSIENT
-    raise _Failed("busy" if again else "request", sentence, status, again, _retry_after_s(headers))
+    sentence = f"the provider answered {status}"
+    raise _Failed("busy" if again else "request", sentence, status, again, _retry_after_s(headers), problem_in(answer))
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float:

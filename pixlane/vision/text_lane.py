@@ -6,7 +6,6 @@ print(describe_for_text_model("What is wrong here?", ["shot.png"]))
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
@@ -20,9 +19,10 @@ from pixlane.messages.parts import one_line
 from pixlane.messages.sentences import DEFAULT, Sentences
 from pixlane.sources import Given
 from pixlane.vision import telling
+from pixlane.vision.adapter import Deadline
 from pixlane.vision.eyes import DESCRIBE, Eyes
 from pixlane.vision.memory import Memory
-from pixlane.vision.named import Named, load
+from pixlane.vision.named import Named, called, load
 from pixlane.vision.observation import Observation
 
 if TYPE_CHECKING:
@@ -67,16 +67,16 @@ def describe_for_text_model(
         limits: None: those of a request, 8 images, 20 MiB together, 16 paths.
         sentences: what the model reads.
 
-    Never raises for an image.
+    Never raises for an image; InvalidArgument for a deadline that is none.
     """
-    wait_s = knobs.current().vision_timeout_s if deadline_s is None else deadline_s
+    deadline = Deadline.after(knobs.current().vision_timeout_s if deadline_s is None else deadline_s)
     room = limits or AdmissionLimits()
     images = [_Image(number, given) for number, given in enumerate(paths)]
     for image in images:
         image.load(room, workspace, roots)
     _admit(images, room)
     eyes = Eyes(model, client, config, environ, remembered)
-    _describe(images, eyes, prompt, wait_s)
+    _describe(images, eyes, prompt, deadline)
     return telling.blocks([*(image.block(len(images), sentences) for image in images), text])
 
 
@@ -97,7 +97,7 @@ class _Image:
             return one_line(self.named.name)
         if isinstance(self.given, (bytes, bytearray, memoryview)):
             return f"image {self.number + 1}"
-        return one_line(os.fspath(self.given))[:200]
+        return one_line(called(self.given))
 
     def load(self, room: AdmissionLimits, workspace: Any, roots: Any) -> None:
         if self.number >= room.max_paths:
@@ -139,17 +139,16 @@ def _admit(images: Sequence[_Image], room: AdmissionLimits) -> Admission:
     return admission
 
 
-def _describe(images: Sequence[_Image], eyes: Eyes, prompt: str, wait_s: float) -> None:
+def _describe(images: Sequence[_Image], eyes: Eyes, prompt: str, deadline: Deadline) -> None:
     """Fills in what was seen, or why not."""
     wanted = [image for image in images if image.named is not None and not image.failure and image.same_as is None]
     if not wanted:
         return
-    ends = time.monotonic() + wait_s
 
     def look(data: bytes) -> Observation:
-        left_s = ends - time.monotonic()
+        left_s = deadline.left_s
         if left_s <= 0:
-            raise _late(wait_s)
+            raise _late(deadline)
         return eyes.look(data, prompt, timeout_s=left_s)[0]
 
     pool = ThreadPoolExecutor(min(AT_ONCE, len(wanted)), "pixlane-look")
@@ -159,14 +158,14 @@ def _describe(images: Sequence[_Image], eyes: Eyes, prompt: str, wait_s: float) 
         ]
         for image, coming in looks:
             try:
-                image.seen = coming.result(max(0.0, ends - time.monotonic()))
+                image.seen = coming.result(max(0.0, deadline.left_s))
             except Late:
-                image.failure = telling.why_not(_late(wait_s))
+                image.failure = telling.why_not(_late(deadline))
             except Exception as error:  # noqa: BLE001  whatever it is, the image is only not described, and the block says so
                 image.failure = telling.why_not(error)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)  # what is on its way ends at its own deadline
 
 
-def _late(wait_s: float) -> DeadlineExceeded:
-    return DeadlineExceeded(f"the description was not there within {wait_s:g} s", limit=wait_s)
+def _late(deadline: Deadline) -> DeadlineExceeded:
+    return DeadlineExceeded(f"the description was not there within {deadline.seconds:g} s", limit=deadline.seconds)

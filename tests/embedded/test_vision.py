@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -189,6 +190,20 @@ def test_who_died_while_looking_holds_the_next_one_up_for_a_moment_only(
     assert not here.look(PNG, question, None, timeout_s=30).reused
     assert len(provider.asked) == 2
     assert valkey.redis.keys("*:looking:*") == []
+
+
+@pytest.mark.parametrize("record", [b"", b"not json", b"[]", b"{}", b'{"findings": {"summary": "x"}}', b"\xff" * 9])
+def test_what_is_not_understood_in_the_store_is_looked_at_anew(
+    valkey: Valkey, quick: Settings, provider: Provider, record: bytes
+) -> None:
+    here = Looker(replace(quick, redis_url=valkey.url), provider.config, provider.environ)
+    question = Question.of("What?", provider.model)
+    name = KEYS.observation(
+        hashlib.sha256(PNG).hexdigest(), question.fingerprint(here.eye(here.selector().choose(provider.model)).route)
+    )
+    valkey.redis.set(name, record)
+    assert not here.look(PNG, question, None, timeout_s=30).reused
+    assert here.look(PNG, question, None, timeout_s=30).reused, "the next answer takes its place"
 
 
 @pytest.mark.slow

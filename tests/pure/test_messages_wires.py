@@ -293,6 +293,8 @@ def test_an_unknown_wire_is_named_with_the_known_ones() -> None:
         ("data:image/svg+xml,%3Csvg%2F%3E", "image/svg+xml", b"<svg/>"),
         ("data:image/svg+xml;utf8,<svg a='1,2'/>", "image/svg+xml", b"<svg a='1,2'/>"),
         ("data:;base64," + B64, None, PNG),
+        ("data:;base64," + "".join(f"%{ord(letter):02x}" for letter in B64), None, PNG),
+        ("data:image/png;base64,%zz" + B64, "image/png", None),
         ("data:image/png;base64,***", "image/png", None),
         ("data:image/png;base64,A", "image/png", None),
         ("data:image/png", "image/png", b""),

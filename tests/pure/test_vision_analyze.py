@@ -15,6 +15,7 @@ from urllib.parse import quote
 import pytest
 from PIL import Image
 
+from pixlane import profiles, sizing
 from pixlane.errors import CorruptInput, EmptyInput, InvalidArgument, InvalidRecipe, PixlaneError, SourceTooLarge, UrlNotAllowed
 from pixlane.messages import CallBudget, MediaFolder, ToolResult
 from pixlane.settings import Settings
@@ -85,6 +86,44 @@ def test_a_picture_that_cannot_be_drawn_costs_no_call(tmp_path: Path) -> None:
     budget = CallBudget(1)
     for _ in range(3):
         assert "truncated_input" in codes(analyze(tmp_path / "half.png", "?", gate=OPEN, budget=budget))
+
+
+@pytest.mark.parametrize("gate", [OPEN, CLOSED])
+@pytest.mark.parametrize(
+    "image", [None, 5, [], "", "a\0b.png", "\ud800.png", "x" * 5000, "/dev/zero", "file:///a%00b", "~nobody/x"]
+)
+def test_whatever_a_model_gives_as_an_image_is_answered_with_the_reason(image: Any, gate: Any) -> None:
+    result = analyze(image, "?", gate=gate, config={}, environ={})
+    assert result.is_error
+    assert "could NOT be read" in result.text
+    assert codes(result) == ["not_loaded"]
+
+
+def test_what_cannot_be_drawn_or_lies_outside_is_an_error_with_the_whole_reason(shot: Path) -> None:
+    outside = analyze(shot, "?", (0, 0, 5000, 50), gate=OPEN)
+    assert (outside.is_error, outside.images) == (True, ())
+    assert "(1920, 1080)" in outside.text
+    assert analyze(SCREEN[:5000], "?", gate=OPEN).is_error
+
+
+def test_it_tells_what_the_picture_costs_as_it_is_sent(shot: Path) -> None:
+    whole = analyze(shot, "?", gate=OPEN, profile="anthropic")
+    (image,) = whole.images
+    assert whole.meta["tokens"] == sizing.estimate_tokens(image.width, image.height, profiles.get("anthropic"))
+    part = analyze(shot, "?", (0, 0, 300, 200), gate=OPEN, profile="anthropic")
+    assert 0 < part.meta["tokens"] < whole.meta["tokens"]
+
+
+def test_what_is_attached_is_named_from_the_workspace_and_what_names_no_file_names_nothing(shot: Path) -> None:
+    again = analyze("shot.png", "?", gate=OPEN, workspace=shot.parent, attached=["a\0b", "\ud800", "", "shot.png"])
+    assert codes(again) == ["already_shown"]
+
+
+def test_a_large_photo_is_not_refused_for_bytes_that_are_not_sent(tmp_path: Path) -> None:
+    data = make.array(make.noise(1600, 1300))
+    result = analyze(data, "?", gate=OPEN, profile="anthropic", media=MediaFolder(tmp_path))
+    assert result.images
+    assert len(result.images[0].data) < len(data)
 
 
 @pytest.mark.parametrize("by", ["path", "link", "hash"])

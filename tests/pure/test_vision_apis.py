@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
+import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +18,9 @@ from pixlane.vision.credentials import Secret
 from pixlane.vision.looking import Looker, Question
 from pixlane.vision.memory import LocalMemory
 from pixlane.vision.observation import Observation
-from pixlane.vision.sending import Sender
+from pixlane.vision.sending import SHOWN_CHARS, Sender
 from tests.pure import make
+from tests.running import clean_environment
 from tests.stubs.http import Reply
 from tests.stubs.vision import (
     CLOSED,
@@ -232,6 +236,40 @@ def test_the_key_is_in_no_error_and_in_no_log(wire: str, status: int, caplog: py
     told = json.dumps(caught.value.to_dict()) + repr(caught.value) + caplog.text
     assert KEY not in told
     assert caught.value.details["reason"] == {400: "request", 500: "busy"}.get(status, "credentials")
+
+
+def test_half_a_key_at_the_end_of_what_is_shown_is_hidden_too() -> None:
+    echo = Reply({"error": {"message": f"{'.' * (SHOWN_CHARS - 8)}{KEY}"}}, 400)
+    with Provider("openai_chat", [echo]) as provider, pytest.raises(VisionObservationFailed) as caught:
+        look(provider)
+    assert KEY[:6] not in caught.value.message
+
+
+WRONG_MACHINES = {
+    "a proxy of another kind": ({"HTTPS_PROXY": "foo://127.0.0.1:1"}, "https://models.example/v1"),
+    "a proxy that needs another package": ({"ALL_PROXY": "socks5://127.0.0.1:1"}, "https://models.example/v1"),
+    "a proxy that is no address": ({"HTTPS_PROXY": "http://[::1"}, "https://models.example/v1"),
+    "authorities that are not there": ({"SSL_CERT_FILE": "/nowhere/ca.pem"}, "http://127.0.0.1:9/v1"),
+    "another scheme": ({}, "gopher://models.example/v1"),
+    "no host": ({}, "http://"),
+    "no address": ({}, "not an address"),
+}
+
+
+@pytest.mark.parametrize(("variables", "base_url"), WRONG_MACHINES.values(), ids=list(WRONG_MACHINES))
+def test_what_is_wrong_on_this_machine_is_a_typed_error_at_once(variables: dict[str, str], base_url: str, tmp_path: Path) -> None:
+    script = f"""
+from pixlane.errors import VisionObservationFailed
+from pixlane.vision import view_image
+config = {{"providers": {{"mine": {{"base_url": {base_url!r}}}}}}}
+try:
+    view_image({make.flat(make.RED)!r}, "What?", "mine/vlm", config=config, environ={{}})
+except VisionObservationFailed as error:
+    print(error.details["reason"], error.details["attempts"])
+"""
+    environment = {**clean_environment(tmp_path), **variables}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["request", "1"], done.stderr[-500:]
 
 
 def test_a_key_is_not_printed_and_does_not_travel() -> None:

@@ -15,13 +15,14 @@ from PIL import Image
 from pixlane.errors import InvalidArgument
 from pixlane.messages import CallBudget, ToolResult
 from pixlane.messages.admission import AdmissionLimits
+from pixlane.messages.call_counts import RedisCounts
 from pixlane.vision import read_image
 from pixlane.vision.looking import MAX_FILE_BYTES
 from pixlane.vision.memory import LocalMemory
 from pixlane.vision.reading import MAX_TEXT_CHARS
 from pixlane.vision.results import CODES
 from tests.pure import make
-from tests.pure.test_pdf import pdf
+from tests.pure.test_pdf import LOCKED, pdf
 from tests.pure.tools import CLOSED, HTML, OPEN, codes
 from tests.stubs.vision import FINDINGS, GOOD, Provider
 
@@ -234,10 +235,47 @@ def test_the_pages_of_a_pdf_are_described_to_a_model_that_does_not_see(provider:
     assert len(provider.asked) == 2
 
 
-def test_a_damaged_and_a_locked_pdf_are_errors(tmp_path: Path) -> None:
-    result = read(tmp_path, b"%PDF-1.7\n%%EOF\n", "broken.pdf")
+BAD_PDFS = {
+    "damaged": (b"%PDF-1.7\n%%EOF\n", "corrupt_input"),
+    "locked": (pdf((FONT, ""), trailer=LOCKED), "encrypted_input"),
+}
+
+
+@pytest.mark.parametrize("pages", [None, "1"])
+@pytest.mark.parametrize("gate", [OPEN, CLOSED])
+@pytest.mark.parametrize(("data", "code"), BAD_PDFS.values(), ids=list(BAD_PDFS))
+def test_a_damaged_and_a_locked_pdf_are_errors_and_cost_no_call(
+    tmp_path: Path, data: bytes, code: str, gate: Any, pages: str | None
+) -> None:
+    budget = CallBudget(1)
+    result = read(tmp_path, data, "bad.pdf", gate, pages=pages, budget=budget)
     assert result.is_error
-    assert "corrupt_input" in result.text
+    assert code in result.text
+    assert budget.calls(data) == 0
+
+
+def test_pages_that_look_the_same_are_shown_once_and_named(tmp_path: Path) -> None:
+    result = read(tmp_path, pdf((FONT, ""), (FONT, "BT /F 24 Tf 40 200 Td (word) Tj ET"), (FONT, "")), "scan.pdf", pages="1-3")
+    assert len(result.images) == 2
+    assert "page 3 looks like page 1; shown once" in result.text
+    assert "same_content" in codes(result)
+
+
+def test_a_budget_that_cannot_be_asked_costs_nobody_the_picture(tmp_path: Path) -> None:
+    budget = CallBudget(1, "c", RedisCounts("redis://127.0.0.1:1/0"))
+    result = read(tmp_path, SCREEN, budget=budget)
+    assert result.images
+    assert "budget_unknown" in codes(result)
+
+
+def test_a_pdf_of_very_many_pages_gives_the_first_of_them_and_says_so(tmp_path: Path) -> None:
+    data = pdf(*((FONT, f"BT /F 24 Tf 40 200 Td (word {page}) Tj ET") for page in range(600)))
+    text = read(tmp_path, data, "book.pdf")
+    assert "100 of 600 pages" in text.text
+    assert text.text.count("\n> word") == 100
+    drawn = read(tmp_path, data, "book.pdf", pages="1-600", profile="anthropic")
+    assert len(drawn.images) == 8
+    assert "not drawn: 9 to 600" in drawn.text
 
 
 def test_every_code_of_a_note_is_reached() -> None:

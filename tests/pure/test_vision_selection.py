@@ -396,6 +396,15 @@ def test_a_file_that_holds_no_key_is_said_as_such(tmp_path: Path, content: str |
         Selector(config, {}, offline=True).choose("openai/gpt-5.4")
 
 
+@pytest.mark.parametrize(
+    ("value", "said"), [("a\nb", "more than one line"), ("k\u00e9y", "that no key has"), ("a\0b", "that no key has")]
+)
+def test_a_variable_that_holds_no_key_is_said_as_such(value: str, said: str) -> None:
+    with pytest.raises(VisionAdapterUnavailable, match=said) as caught:
+        Selector({}, {"OPENAI_API_KEY": value}, offline=True).choose("openai/gpt-5.4")
+    assert value not in json.dumps(caught.value.to_dict(), ensure_ascii=False)
+
+
 def test_a_key_in_the_configuration_itself_does_not_count() -> None:
     config = {"providers": {"openai": {"api_key": "sk-in-the-text"}}}
     with pytest.raises(VisionAdapterUnavailable) as caught:

@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from pixlane.errors import InvalidArgument
 from pixlane.messages import Memory, from_capture, from_mcp, repair
 from pixlane.messages.admission import AdmissionLimits
 from pixlane.messages.faults import classify_error
 from pixlane.messages.recovery import recover
 from pixlane.messages.sentences import Sentences
 from pixlane.recipe import Recipe
-from pixlane.vision import describe_for_text_model, describer
+from pixlane.vision import describe_for_text_model, describer, view_image
 from pixlane.vision.memory import LocalMemory
 from tests.pure import make
 from tests.pure.histories import tool, user
@@ -288,6 +289,14 @@ def test_a_caller_replaces_the_sentences(provider: Provider) -> None:
     words = told(provider, [RED], "", sentences=Sentences(eye_described="<image n={number}> by {by}", quoted="| {line}"))
     assert words.startswith("<image n=1> by the model")
     assert "\n| A red field" in words
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf")])
+def test_a_deadline_is_a_number_of_seconds(seconds: float) -> None:
+    with pytest.raises(InvalidArgument, match="number of seconds"):
+        describe_for_text_model("", [RED], config={}, environ={}, deadline_s=seconds)
+    with pytest.raises(InvalidArgument, match="number of seconds"):
+        view_image(RED, "?", config={}, environ={}, timeout_s=seconds)
 
 
 def test_paths_lie_in_the_workspace(provider: Provider, tmp_path: Path) -> None:

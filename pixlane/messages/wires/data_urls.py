@@ -39,10 +39,12 @@ def split(url: str) -> tuple[str | None, str | bytes] | None:
 
 
 def decode(text: str) -> bytes | None:
-    """The bytes of base64 text: line breaks, the URL-safe alphabet and missing padding are taken; None where it is no base64."""
-    compact = text.translate(_SPACE) if any(space in text for space in " \t\r\n\f\v") else text
-    if "%" in compact[-12:]:
-        compact = compact.replace("%3D", "=").replace("%3d", "=").replace("%2B", "+").replace("%2F", "/")
+    """The bytes of base64 text: line breaks, the URL-safe alphabet, missing padding, and percent-encoding anywhere are taken.
+
+    None where it is no base64.
+    """
+    plain = unquote_to_bytes(text).decode("latin-1") if "%" in text and text.isascii() else text
+    compact = plain.translate(_SPACE) if any(space in plain for space in " \t\r\n\f\v") else plain
     if "-" in compact or "_" in compact:
         compact = compact.translate(_URL_SAFE)
     compact = compact.rstrip("=")
