@@ -95,7 +95,7 @@ def _ask_llama_cpp(route: Route, network: reach.Reach | None) -> Finding:
 
 def _ask_catalog(route: Route, network: reach.Reach | None, url: str) -> Finding:
     shipped = catalog.shipped()
-    dated = f"the catalog of {shipped.as_of}, {shipped.age_days()} days old"
+    dated = f"the catalog of {shipped.as_of}, {shipped.age_days()} d old"
     if not route.provider or not route.model:
         return Finding(None, f"not asked: no provider or no model; {dated}")
     problem = ""

@@ -204,4 +204,4 @@ def test_explain_prints_every_step_the_decision_and_the_age_of_the_catalog() -> 
     ]
     (decided,) = [line for line in text if line.startswith("->")]
     assert catalog.shipped().as_of in decided
-    assert "days old" in decided
+    assert " d old" in decided
