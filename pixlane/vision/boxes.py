@@ -65,6 +65,12 @@ def from_thousandths(findings: Findings, width: int, height: int) -> Findings:
     return _with_boxes(findings, lambda box: Box(box.x * x, box.y * y, box.width * x, box.height * y))
 
 
+def in_fractions(findings: Findings) -> bool:
+    """Whether all boxes lie between 0 and 1: some models give shares of the sides whatever they are asked for."""
+    boxes = [one.box for kind in (findings.ocr, findings.elements, findings.issues) for one in kind if one.box is not None]
+    return bool(boxes) and all(max(box.x + box.width, box.y + box.height) <= 1 for box in boxes)
+
+
 def _with_boxes(findings: Findings, change: Callable[[Box], Box | None]) -> Findings:
     def changed(items: tuple[_Boxed, ...]) -> tuple[_Boxed, ...]:
         return tuple(replace(item, box=change(item.box)) if item.box is not None else item for item in items)

@@ -12,7 +12,7 @@ from pixlane.rendition import Rendition
 from pixlane.vision import apis, reply, wording
 from pixlane.vision.adapter import Deadline
 from pixlane.vision.apis import Api, Ask, Reply, Turn
-from pixlane.vision.boxes import from_thousandths
+from pixlane.vision.boxes import from_thousandths, in_fractions
 from pixlane.vision.findings import Findings
 from pixlane.vision.observation import GeneratedBy
 from pixlane.vision.sending import Sender, Unanswered
@@ -59,13 +59,13 @@ class _Conversation:
         turns: tuple[Turn, ...] = ()
         first = self._ask(turns)
         try:
-            findings = reply.read(first.text)
+            findings = self._read(first)
         except reply.InvalidReply as error:
             said = wording.AGAIN_SHORTER if first.ended == "cut" else wording.AGAIN.format(problem=error)
             turns = (Turn(first.text, said),)
             second = self._ask(turns)
             try:
-                findings = reply.read(second.text)
+                findings = self._read(second)
             except reply.InvalidReply as again:
                 clause = f"its reply is not valid, and neither is that to a second request: {again}"
                 raise self._failed("invalid_reply", clause, reply=second.text[:SHOWN_CHARS]) from None
@@ -83,6 +83,12 @@ class _Conversation:
             attempts=self.attempts,
             elapsed_ms=took_ms,
         )
+
+    def _read(self, said: Reply) -> Findings:
+        findings = reply.read(said.text)
+        if max(self.picture.width, self.picture.height) > 1 and in_fractions(findings):
+            raise reply.InvalidReply(f"its boxes are fractions and not {self.api.units}")
+        return findings
 
     def _ask(self, turns: tuple[Turn, ...]) -> Reply:
         try:

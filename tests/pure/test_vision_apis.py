@@ -335,6 +335,16 @@ def test_a_box_that_stands_out_is_cut_off_and_one_outside_is_left_out() -> None:
     assert [note.code for note in seen.notes if note.code.startswith("box")] == ["box_clipped", "box_dropped"]
 
 
+@pytest.mark.parametrize("wire", ["openai_chat", "gemini"])
+def test_boxes_that_are_fractions_of_the_sides_are_asked_for_again(wire: str) -> None:
+    with Provider(wire, [boxed(0.1, 0.2, 0.5, 0.25), boxed(4, 4, 8, 8)]) as provider:
+        seen = look(provider)
+    assert seen.generated_by.repaired
+    assert "fractions" in str(provider.asked[1])
+    with Provider(wire, [boxed(0.1, 0.2, 0.5, 0.25)] * 2) as provider, pytest.raises(VisionObservationFailed, match="fractions"):
+        look(provider)
+
+
 def test_a_relation_to_nothing_is_left_out() -> None:
     relation = {"type": "above", "a": "a", "b": "nobody", "confidence": None}
     with Provider("anthropic", [said(relations=[relation])]) as provider:
