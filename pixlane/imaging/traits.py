@@ -23,7 +23,6 @@ SAMPLE_EXCESS = 4.0  # what strips may cost more than their share of the whole: 
 LIKELY_EXCESS = 1.25  # a palette whose sample is within so many times the limit is tried early
 OCTREE_SHORT = 1.25  # how much more good colours cost than those of an octree: 1.3 to 2.9 times, where it is more than 4 KB
 WEBP_EXCESS = 1.35  # what strips may cost more than their share: 1.1 to 1.3 times on screenshots
-TEXTURED_FLAT_SHARE = 0.7  # of a drawing with less, the ground is a texture: desktops 0.54 and 0.64, windows of text from 0.74
 EDGE_LEVELS = 40  # a step in Cb or Cr that 4:2:0 visibly smears
 EDGE_SHARE = 0.002  # of the pixels with such a step: coloured text or lines
 ALONE_SHARE = (
@@ -104,11 +103,6 @@ class Traits:
         light, colour = self._edges
         half = colour.point([level // 2 if level > EDGE_LEVELS else 0 for level in range(256)])
         return _share_above(0, ImageChops.subtract(half, light)) >= ALONE_SHARE
-
-    @cached_property
-    def textured(self) -> bool:
-        """Coloured text or signs on a texture, such as the labels of a desktop: JPEG smears them at every quality that fits."""
-        return self.coloured_edges and self.flat_share < TEXTURED_FLAT_SHARE
 
     def webp_likely(self, quality: int | None, limit: int) -> bool:
         """Whether a WebP of that quality probably fits; to its end it takes five to ten times as long as a JPEG."""
