@@ -294,6 +294,7 @@ def test_an_unknown_wire_is_named_with_the_known_ones() -> None:
         ("data:image/svg+xml;utf8,<svg a='1,2'/>", "image/svg+xml", b"<svg a='1,2'/>"),
         ("data:;base64," + B64, None, PNG),
         ("data:;base64," + "".join(f"%{ord(letter):02x}" for letter in B64), None, PNG),
+        (f"data:;base64,%{ord(B64[0]):02x}{B64[1:]}", None, PNG),
         ("data:image/png;base64,%zz" + B64, "image/png", None),
         ("data:image/png;base64,***", "image/png", None),
         ("data:image/png;base64,A", "image/png", None),
