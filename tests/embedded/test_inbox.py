@@ -203,12 +203,13 @@ def blocks(language: str) -> list[str]:
 
 def test_the_commands_of_the_page_submit_an_image(start_worker: Any, valkey: Valkey, tmp_path: Path) -> None:
     start_worker()
-    (tmp_path / "shot.png").write_bytes(picture())
+    (tmp_path / "examples" / "images").mkdir(parents=True)
+    (tmp_path / "examples" / "images" / "editor.png").write_bytes(picture())
     program = tmp_path / "redis-cli"
-    program.write_text(f'#!/bin/sh\nexec {shutil.which("redis-cli")} -s {valkey.folder / "s"} "$@"\n')
+    program.write_text(f'#!/bin/sh\nshift 2  # -u URL\nexec {shutil.which("redis-cli")} -s {valkey.folder / "s"} "$@"\n')
     program.chmod(0o755)
     (submission,) = (block for block in blocks("sh") if "XADD" in block)
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PIXLANE_REDIS_URL": valkey.url}
     subprocess.run(["bash", "-euo", "pipefail", "-c", submission], cwd=tmp_path, env=environment, check=True, timeout=60)
     key = KEYS.url(sha256(picture()), Recipe(max_side=1024).fingerprint)
     assert wait_until(lambda: valkey.redis.get(key), "the result").startswith(b"data:image/")
