@@ -11,7 +11,11 @@ _DATA_MISSING = re.compile(
 )
 # libheif calls it a memory allocation error too where a file passes a bound of its own, and then says which; libtiff speaks of
 # memory where a tag claims more values than there can be.
-_NO_MEMORY = re.compile(r"out of memory(?! reading of)|insufficient memory|memory allocation error \(", re.IGNORECASE)
+_NO_MEMORY = re.compile(
+    r"out of memory(?! reading of)|insufficient memory|memory allocation error \(|allocating \d+ bytes failed", re.IGNORECASE
+)
+# What libheif says of a damaged picture, and as well where its decoder found no memory.
+_EITHER = re.compile(r"unexpected c\+\+ exception|did not give a decompressed image", re.IGNORECASE)
 _NOT_BUILT_IN = re.compile(
     r"unsupported|not supported|not configured|not implemented|no decode|not a whole number of bytes", re.IGNORECASE
 )
@@ -26,6 +30,15 @@ def check_memory(said: str) -> None:
     """Raise OutOfMemory where that was it: it says something about this machine now, and nothing about the picture."""
     if _NO_MEMORY.search(said):
         raise OutOfMemory(f"there was not enough memory to decode it: {said}")
+
+
+def check_room(said: str, needed_bytes: int) -> None:
+    """Raise OutOfMemory where the words leave it open, and there is not so much memory as the picture needs in any case."""
+    if _EITHER.search(said):
+        try:
+            bytearray(needed_bytes)  # not touched, so it costs nothing where there is room
+        except MemoryError:
+            raise OutOfMemory(f"there was not enough memory to decode it: {said}", actual=needed_bytes) from None
 
 
 def unreadable(said: str, otherwise: str = "the picture data is damaged") -> PixlaneError:

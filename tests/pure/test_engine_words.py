@@ -72,7 +72,7 @@ from pixlane import normalize
 from pixlane.errors import PixlaneError
 from pixlane.settings import Limits
 import numpy, pyvips, PIL.Image
-resource.setrlimit(resource.RLIMIT_DATA, (256 << 20,) * 2)
+resource.setrlimit(resource.RLIMIT_DATA, (int(sys.argv[1]) << 20,) * 2)
 try:
     normalize(sys.stdin.buffer.read(), limits=Limits(max_source_bytes=1 << 30))
 except PixlaneError as error:
@@ -81,12 +81,15 @@ except PixlaneError as error:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["JPEG", "WEBP", "PCX", "HEIF"])
-def test_too_little_memory_is_said_and_no_verdict_on_the_picture(form: str) -> None:
+@pytest.mark.parametrize(
+    ("form", "side", "limit_mib"),
+    [("JPEG", 8_000, 256), ("WEBP", 8_000, 256), ("PCX", 8_000, 256), ("HEIF", 4_000, 100), ("HEIF", 4_000, 150)],
+)
+def test_too_little_memory_is_said_and_no_verdict_on_the_picture(form: str, side: int, limit_mib: int) -> None:
     options = {"progressive": True} if form == "JPEG" else {}
-    data = make.flat((9, 99, 199), (8_000, 8_000), form, **options)
+    data = make.flat((9, 99, 199), (side, side), form, **options)
     done = subprocess.run(
-        [sys.executable, "-c", IN_LITTLE_MEMORY],
+        [sys.executable, "-c", IN_LITTLE_MEMORY, str(limit_mib)],
         input=data,
         capture_output=True,
         check=False,

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, RuntimeError, IndexError)
 
+_BYTES_PER_PIXEL = 4  # that a decode needs at the very least: the planes in half colour, and the pixels made of them
+
 
 def open_heif(work: Work) -> HeifPicture:
     """The source with its header read; the primary picture comes first, then the others in the order of the file."""
@@ -75,6 +77,7 @@ class HeifPicture(Picture):
         try:
             pixels = np.asarray(self.image)
         except UNREADABLE as error:
+            wording.check_room(sentence(error), self.facts.width * self.facts.height * _BYTES_PER_PIXEL)
             damage.check_header(self.work, "heif", sentence(error))
             raise wording.unreadable(sentence(error)) from error
         wide = pixels.dtype == np.uint16
