@@ -106,14 +106,3 @@ def test_a_folder_that_is_swapped_for_a_link_in_the_meantime_gives_nothing_away(
     assert SECRET not in seen
     assert b"a picture" in seen
     assert seen & {"path_not_allowed", "source_missing", "not_a_file"}, "nothing was swapped in time"
-
-
-def test_a_file_that_grows_while_it_is_read_is_not_read_beyond_its_limit(root: Path) -> None:
-    path, limit = root / "growing", 2 * sources.BLOCK_BYTES
-    path.write_bytes(bytes(limit))
-    reading = sources.blocks(str(path), limit)
-    next(reading)
-    with path.open("ab") as file:
-        file.write(b"more")
-    with pytest.raises(SourceTooLarge):
-        list(reading)
