@@ -12,7 +12,9 @@ _DATA_MISSING = re.compile(
 # libheif calls it a memory allocation error too where a file passes a bound of its own, and then says which; libtiff speaks of
 # memory where a tag claims more values than there can be.
 _NO_MEMORY = re.compile(
-    r"out of memory(?! reading of)|insufficient memory|memory allocation error \(|allocating \d+ bytes failed", re.IGNORECASE
+    r"out of memory(?! reading of)|insufficient memory|memory allocation error \("
+    r"|allocating \d+ bytes failed|error creating thread",
+    re.IGNORECASE,
 )
 # What libheif says of a damaged picture, and as well where its decoder found no memory.
 _EITHER = re.compile(r"unexpected c\+\+ exception|did not give a decompressed image", re.IGNORECASE)

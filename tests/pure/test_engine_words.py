@@ -98,6 +98,14 @@ def test_too_little_memory_is_said_and_no_verdict_on_the_picture(form: str, side
     assert done.stdout.split() == [b"out_of_memory", b"True", b"False"], done.stderr[-500:]
 
 
+@pytest.mark.parametrize(
+    "said", ["glib: Error creating thread: Resource temporarily unavailable", "Allocating 16000015 bytes failed"]
+)
+def test_what_only_a_machine_without_memory_says_is_no_verdict(said: str) -> None:
+    with pytest.raises(OutOfMemory):
+        wording.unreadable(said)
+
+
 def test_a_bound_of_the_codec_is_no_lack_of_memory() -> None:
     data = bytearray(make.array(make.smooth(48, 32), "HEIF"))
     at = data.index(b"iloc")
