@@ -16,9 +16,9 @@ from benchmarks.clock import one_core, one_thread
 from benchmarks.peers import Peer
 from benchmarks.task import Task
 
-PARTS = ("speed", "queue", "startup", "readability", "memory", "batch", "scale", "eye", "fairness")
+PARTS = ("speed", "queue", "startup", "readability", "memory", "batch", "scale", "eye", "fairness", "stages")
 DEFAULT_PARTS = ("speed", "queue", "startup")
-MEASURE_PICTURES = {"speed", "queue", "readability", "scale", "eye"}  # the others make what they need
+MEASURE_PICTURES = {"speed", "queue", "readability", "scale", "eye", "stages"}  # the others make what they need
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -103,6 +103,18 @@ def _speed(paths: list[Path], options: argparse.Namespace) -> tuple[dict[str, An
     return {"core": core, **result}, speed.report(result)
 
 
+def _stages(paths: list[Path], options: argparse.Namespace) -> tuple[dict[str, Any], str]:
+    import pyvips
+
+    from benchmarks import stages
+
+    pyvips.cache_set_max(0)
+    others = [peer for peer in _peers(options, without="pillow") if peer.name != "pixlane"]
+    with one_core() as core:
+        result = _with_peers(others, lambda peers: stages.run(paths, peers, Task(), options.runs, options.clock))
+    return {"core": core, **result}, stages.report(result)
+
+
 def _readability(paths: list[Path], options: argparse.Namespace) -> tuple[dict[str, Any], str]:
     from benchmarks import readability
 
@@ -162,6 +174,7 @@ def _fairness(paths: list[Path], options: argparse.Namespace) -> tuple[dict[str,
 
 RUN: dict[str, Callable[[list[Path], argparse.Namespace], tuple[dict[str, Any], str]]] = {
     "speed": _speed,
+    "stages": _stages,
     "queue": _queue,
     "startup": _startup,
     "readability": _readability,

@@ -17,6 +17,7 @@ from benchmarks.peers import pillow
 from benchmarks.peers.sharp import Sharp, SharpMissing
 from benchmarks.readability import plain, ssim
 from benchmarks.speed import ratios
+from benchmarks.stages import STAGES
 from benchmarks.task import Task, data_url
 
 
@@ -39,6 +40,16 @@ def test_a_run_gives_a_row_a_file_with_every_peer_and_both_limits(
     assert all(set(one) == {"wall", "cpu"} for one in row["ms"].values())
     assert set(speed["ratios"]) == {"pillow/pixlane", "pixlane/decode", "pixlane/floor"}
     assert "geometric means" in capsys.readouterr().out
+
+
+def test_the_stages_of_a_picture_add_up_to_its_whole_time(screen: Path, tmp_path: Path) -> None:
+    out = tmp_path / "result.json"
+    assert main(["stages", str(screen.parent), "--runs", "1", "--peers", "", "--json", str(out)]) == 0
+    stages = json.loads(out.read_text())["stages"]
+    [row] = stages["files"]
+    assert sum(row["ms"][name] for name in STAGES) == pytest.approx(row["ms"]["pixlane"], abs=0.1)
+    assert min(row["ms"][name] for name in ("header", "pixels", "encode", "rest", "floor")) > 0
+    assert stages["means"]["pixlane/floor"] > 0
 
 
 def test_the_made_corpus_is_the_same_each_time(tmp_path: Path) -> None:
