@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pixlane.client import AsyncClient as AsyncClient
-    from pixlane.client import AsyncJob as AsyncJob
+    from pixlane.async_client import AsyncClient as AsyncClient
+    from pixlane.async_client import AsyncJob as AsyncJob
     from pixlane.client import Client as Client
     from pixlane.client import Job as Job
     from pixlane.errors import PixlaneError as PixlaneError
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "AsyncClient": "pixlane.client",
-    "AsyncJob": "pixlane.client",
+    "AsyncClient": "pixlane.async_client",
+    "AsyncJob": "pixlane.async_client",
     "Client": "pixlane.client",
     "Job": "pixlane.client",
     "Note": "pixlane.rendition",

@@ -89,3 +89,15 @@ def advance(flow: Flow[Any], answer: Any) -> Step | End:
         return flow.throw(answer.error) if isinstance(answer, Failure) else flow.send(answer)
     except StopIteration as end:
         return End(end.value)
+
+
+def rendition_or_raise(found: Found) -> Rendition:
+    """What a waiter is given: the rendition, or the error raised."""
+    if isinstance(found, PixlaneError):
+        raise found
+    return found
+
+
+def only_rendition(found: Found | None) -> Rendition | None:
+    """What a fetch is given: the rendition, or None for whatever else the store knows."""
+    return found if isinstance(found, Rendition) else None

@@ -9,7 +9,8 @@ from pixlane.vision.flows import ObservationFlows, Requested
 from pixlane.vision.observation import Observation
 
 if TYPE_CHECKING:
-    from pixlane.client import AsyncClient, Client
+    from pixlane.async_client import AsyncClient
+    from pixlane.client import Client
 
 
 class ObservationJob:
