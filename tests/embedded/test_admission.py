@@ -145,6 +145,16 @@ def test_a_job_that_moves_to_the_faster_queue_is_counted_there(door: Door) -> No
     assert door.redis.exists(KEYS.line("interactive")) == 0
 
 
+def test_what_a_record_deleted_by_hand_has_left_is_put_right(door: Door) -> None:
+    door.ask(data=b"x" * 60, wish=Wish("w", None, tenant_id("one")))
+    door.redis.delete(KEYS.job(JOB.key))
+    door.make_overdue()
+    door.sweep()
+    assert door.redis.exists(KEYS.open, KEYS.line("batch")) == 0
+    door.sweep()
+    assert door.loads() == {}
+
+
 # Deadlines -------------------------------------------------------------------------------------------------------------
 
 
@@ -174,6 +184,17 @@ def test_a_run_under_way_when_the_deadline_passes_goes_on_but_is_not_repeated(do
     assert door.sweep().ended == []
     assert door.crash("t1") == ("retry", 1)
     assert door.sweep().ended == [(JOB.key, "expired")]
+
+
+def test_a_job_that_is_sent_again_keeps_its_deadline(door: Door) -> None:
+    message = door.ask(wish=Wish(deadline_s=5.0))
+    assert message is not None
+    door.claim(message, "t1")
+    expires_at = door.redis.hget(KEYS.job(JOB.key), "expires_at")
+    door.let_lease_end()
+    assert [sent.job for sent in door.sweep().messages] == [JOB]
+    assert door.redis.hget(KEYS.job(JOB.key), "expires_at") == expires_at
+    assert door.redis.zscore(KEYS.open, JOB.key) == float(expires_at), "looked at when its deadline passes"
 
 
 @pytest.mark.parametrize(

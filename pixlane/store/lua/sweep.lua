@@ -53,6 +53,14 @@ local function passed(queue, sent_at)
   return watermarks[queue] > sent_at + slack
 end
 
+-- With no open job nothing waits and nothing weighs: what a record that was deleted by hand has left is put right.
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  redis.call('DEL', ARGV[1] .. 'loads')
+  for i = 14, first_dead - 1 do
+    redis.call('DEL', ARGV[1] .. 'line:' .. ARGV[i])
+  end
+end
+
 -- A deadline that nobody sets so far ahead: the clock was set back.
 local far = now + 2 * math.max(resend, idle, patience) + 60000
 for _, key in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], far, '+inf', 'LIMIT', 0, ARGV[2])) do
@@ -71,6 +79,9 @@ for i = 1, #entries, 2 do
   local taken_until = tonumber(record[4] or record[5] or nil)
   if not record[1] then
     redis.call('ZREM', KEYS[1], key)
+    for j = 14, first_dead - 1 do
+      redis.call('ZREM', ARGV[1] .. 'line:' .. ARGV[j], key)
+    end
   elseif taken_until and taken_until > now and is_alive(record[6]) then
     redis.call('ZADD', KEYS[1], math.min(taken_until, now + patience), key)
   elseif record[9] then
@@ -82,8 +93,7 @@ for i = 1, #entries, 2 do
   elseif taken_until or is_due then
     redis.call('ZADD', KEYS[1], math.min(now + resend, tonumber(record[8] or math.huge)), key)
     if taken_until or record[7] or idle_queue[record[2]] or passed(record[2], tonumber(record[3])) then
-      redis.call('HDEL', name, 'lease_until', 'lease_by', 'lease_call', 'held_until', 'worker', 'due',
-    'expires_at', 'cancelled')
+      redis.call('HDEL', name, 'lease_until', 'lease_by', 'lease_call', 'held_until', 'worker', 'due')
       redis.call('HSET', name, 'sent_at', now)
       answer[#answer + 1] = {key, record[2], record[1], ''}
     end
