@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pixlane import formats, settings
 from pixlane.errors import InvalidArgument, NotAnImage, OutOfMemory
-from pixlane.imaging import decoders, guard, ladder, plan, untouched
+from pixlane.imaging import decoders, guard, ladder, plan, untouched, wording
 from pixlane.imaging.deadline import Deadline
 from pixlane.imaging.work import Encoded, Work
 from pixlane.recipe import PIPELINE_VERSION, Recipe, Region
@@ -47,7 +47,9 @@ def normalize(
             step(work)
             work.deadline.check()
         encoded = untouched.keep(work) or ladder.climb(work)
-    except MemoryError as error:
+    except (MemoryError, OSError, ImportError, RuntimeError) as error:
+        if not wording.lacks_memory(error):
+            raise
         raise OutOfMemory("there was not enough memory for the picture") from error
     return seal(work, encoded, began)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 
 from pixlane.errors import CorruptInput, OutOfMemory, PixlaneError, UnsupportedFormat
@@ -32,6 +33,16 @@ def check_memory(said: str) -> None:
     """Raise OutOfMemory where that was it: it says something about this machine now, and nothing about the picture."""
     if _NO_MEMORY.search(said):
         raise OutOfMemory(f"there was not enough memory to decode it: {said}")
+
+
+def lacks_memory(error: Exception) -> bool:
+    """There was no memory for something beside the picture either: a library to be loaded, a thread to be begun."""
+    return (
+        isinstance(error, MemoryError)
+        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        or (isinstance(error, ImportError) and "failed to map segment" in str(error))
+        or (isinstance(error, RuntimeError) and "can't start new thread" in str(error))
+    )
 
 
 def check_room(said: str, needed_bytes: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 import subprocess
@@ -83,7 +84,14 @@ except PixlaneError as error:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "side", "limit_mib"),
-    [("JPEG", 8_000, 256), ("WEBP", 8_000, 256), ("PCX", 8_000, 256), ("HEIF", 4_000, 100), ("HEIF", 4_000, 150)],
+    [
+        ("JPEG", 8_000, 256),
+        ("WEBP", 8_000, 256),
+        ("PCX", 8_000, 256),
+        ("HEIF", 4_000, 80),
+        ("HEIF", 4_000, 100),
+        ("HEIF", 4_000, 130),
+    ],
 )
 def test_too_little_memory_is_said_and_no_verdict_on_the_picture(form: str, side: int, limit_mib: int) -> None:
     options = {"progressive": True} if form == "JPEG" else {}
@@ -135,3 +143,19 @@ def test_names_of_parts_that_are_cut_off_are_passed_over() -> None:
     meta = make.box(b"meta", bytes(4) + make.box(b"iinf", bytes(4) + b"\0\2" + items))
     with pytest.raises(SourceError):
         normalize(make.ftyp(b"heic", b"mif1") + meta)
+
+
+@pytest.mark.parametrize(
+    ("error", "lacks"),
+    [
+        (MemoryError(), True),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), True),
+        (ImportError("libheif.so: failed to map segment from shared object"), True),
+        (RuntimeError("can't start new thread"), True),
+        (OSError(errno.ENOENT, "No such file"), False),
+        (ImportError("No module named 'pillow_heif'"), False),
+        (RuntimeError("dictionary changed size during iteration"), False),
+    ],
+)
+def test_a_lack_of_memory_is_told_from_other_faults(error: Exception, lacks: bool) -> None:
+    assert wording.lacks_memory(error) is lacks
