@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -90,6 +89,10 @@ class Recipe:
         if self.region is not None and not isinstance(self.region, Region):
             self._put("region", _region(self.region))
         _check(self)
+        # Equal recipes have one fingerprint, also where JSON was written by a language that has one kind of number.
+        self._put("background", self.background.lower())
+        if self.max_aspect is not None and self.max_aspect == int(self.max_aspect):
+            self._put("max_aspect", int(self.max_aspect))
 
     def _put(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)  # the one way to fill a field of a frozen instance
@@ -177,6 +180,8 @@ def _check(recipe: Recipe) -> None:
         _whole("region.height", recipe.region.height, 1, 2**31)
 
 
+_MAX_RATIO = 2**31
+
 _SIDES = ("x", "y", "width", "height")
 
 
@@ -198,9 +203,9 @@ def _whole(name: str, value: Any, low: int, high: int) -> None:
 
 
 def _ratio(name: str, value: Any) -> None:
-    """Infinity is none: JSON cannot carry it to a worker."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value < math.inf:
-        raise InvalidRecipe(f"{name} must be a number of at least 1, got {value!r}", limit=1, actual=str(value))
+    """Bounded, so that every language writes it without an exponent."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value <= _MAX_RATIO:
+        raise InvalidRecipe(f"{name} must be a number from 1 to {_MAX_RATIO:,}, got {value!r}", limit=1, actual=str(value))
 
 
 def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
