@@ -243,6 +243,7 @@ def block(folder: Path, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     monkeypatch.setenv("PYTHONPATH", str(folder))
 
 
+@pytest.mark.slow  # it wants the system's libcairo, which a machine of a reader may not have
 @pytest.mark.usefixtures("fresh_processes")
 def test_cairosvg_draws_where_resvg_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     block(tmp_path, monkeypatch, "resvg_py")

@@ -72,7 +72,7 @@ class SvgPicture(Vector):
                 self._look_for_lost_text(log)
             return png
         if all(isinstance(error, EngineMissing) for error in self.refused.values()):
-            raise EngineMissing("neither resvg-py nor CairoSVG is installed; one of them draws SVG")
+            raise EngineMissing("neither resvg-py nor CairoSVG with the system's libcairo is installed; one of them draws SVG")
         reasons = "; ".join(f"{engine}: {error.message}" for engine, error in self.refused.items())
         raise RenderFailed(f"no engine could draw the SVG ({reasons})")
 
