@@ -43,7 +43,7 @@ class Valkey:
 
     def start(self) -> None:
         command = [_valkey_binary(), "--port", "0", "--unixsocket", str(self.folder / "s"), "--dir", str(self.folder)]
-        command += ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec", *self.options]
+        command += ["--save", "", "--appendonly", "yes", "--appendfsync", "everysec", "--rdbcompression", "no", *self.options]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
         wait_until(self._answers, "the server answers")
 

@@ -77,13 +77,15 @@ def test_the_store_appends_is_bounded_and_evicts_only_what_has_a_time_to_live(se
     user = UserProcess(service_folder, PIXLANE_EMBEDDED_MAX_BYTES="12345678")
     server = store(user.said()["url"])
     told = {
-        name: server.config_get(name)[name] for name in ("maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "port")
+        name: server.config_get(name)[name]
+        for name in ("maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "rdbcompression", "port")
     }
     assert told == {
         "maxmemory": "12345678",
         "maxmemory-policy": "volatile-lru",
         "appendonly": "yes",
         "appendfsync": "everysec",
+        "rdbcompression": "no",
         "port": "0",
     }
     user.leave()

@@ -57,13 +57,15 @@ def server(tmp_path: Path) -> Iterator[str]:
 def test_the_server_has_the_policy_that_the_file_asks_for(server: str) -> None:
     with redis.Redis.from_url(server) as store:
         told = {
-            name: store.config_get(name)[name] for name in ("maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "save")
+            name: store.config_get(name)[name]
+            for name in ("maxmemory", "maxmemory-policy", "appendonly", "appendfsync", "rdbcompression", "save")
         }
     assert told == {
         "maxmemory": str(1 << 30),
         "maxmemory-policy": "volatile-lru",
         "appendonly": "yes",
         "appendfsync": "everysec",
+        "rdbcompression": "no",
         "save": "",
     }
 

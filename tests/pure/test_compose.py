@@ -33,7 +33,7 @@ def worker(compose: dict[str, Any]) -> dict[str, Any]:
 
 def test_redis_writes_down_every_second_what_it_was_told(redis: dict[str, Any]) -> None:
     flags = flags_of(redis["command"])
-    assert (flags["appendonly"], flags["appendfsync"]) == ("yes", "everysec")
+    assert (flags["appendonly"], flags["appendfsync"], flags["rdbcompression"]) == ("yes", "everysec", "no")
     assert redis["volumes"] == ["redis:/data"]
 
 
