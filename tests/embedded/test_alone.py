@@ -34,6 +34,7 @@ def test_an_error_of_the_image_is_the_same_alone(quick: Settings) -> None:
         normalize_alone(b"no picture", Recipe(), Limits(), quick)
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_alone_is_a_crash_with_its_signal(quick: Settings) -> None:
     with pytest.raises(Crashed) as died:
         normalize_alone(slow_picture(), Recipe(), Limits(), replace(quick, hard_timeout_s=0.005))

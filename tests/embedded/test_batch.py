@@ -206,6 +206,7 @@ def test_the_folder_of_the_results_inside_the_folder_is_not_input_the_next_time(
     assert sorted(path.name for path in (tmp_path / "in").iterdir()) == ["a.png", "in-ready"]
 
 
+@pytest.mark.slow
 def test_profile_recipe_and_data_urls_reach_the_result(shell: Shell, tmp_path: Path) -> None:
     put(tmp_path / "in", a_png=noise(300, 200))
     done = shell.run("batch", "in", "--json", "--profile", "anthropic", "--max-side", "100", "--accept", "jpeg", "--data-urls")
@@ -268,6 +269,7 @@ def test_a_redis_that_refuses_is_no_service_and_one_line(shell: Shell, tmp_path:
         assert "127.0.0.1:1" in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments", [["batch", "nowhere"], ["batch", "in/a.png"], ["batch", "in", "--out", "in"], ["batch", "in", "--max-side", "0"]]
 )
@@ -429,6 +431,7 @@ def test_fit_leaves_alone_what_another_run_is_writing_into_the_folder(shell: She
     assert (tmp_path / "ready" / PART_NAME).read_bytes() == b"half of another picture"
 
 
+@pytest.mark.slow
 def test_a_batch_that_ends_early_does_not_look_done(shell: Shell, tmp_path: Path) -> None:
     put(tmp_path / "in", a_png=picture(95))
     refusing = {"PIXLANE_REDIS_URL": "redis://127.0.0.1:1/0"}

@@ -138,6 +138,7 @@ def test_a_fetch_never_starts_work(connect: Any, valkey: Valkey) -> None:
     assert valkey.redis.keys("*") == []
 
 
+@pytest.mark.slow
 def test_a_fetch_is_one_round_trip_and_extends_both_lives(
     connect: Any, start_worker: Any, valkey: Valkey, quick: Settings
 ) -> None:
@@ -151,6 +152,7 @@ def test_a_fetch_is_one_round_trip_and_extends_both_lives(
     assert all(valkey.redis.ttl(name) > quick.result_ttl_s - 60 for name in names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["url", "meta"])
 def test_one_of_url_and_meta_missing_is_a_miss(connect: Any, start_worker: Any, valkey: Valkey, part: str) -> None:
     start_worker()
@@ -161,6 +163,7 @@ def test_one_of_url_and_meta_missing_is_a_miss(connect: Any, start_worker: Any, 
     assert client.submit(data).result(PATIENCE_S).width == 40, "made again"
 
 
+@pytest.mark.slow
 def test_one_image_asked_for_by_many_at_once_is_decoded_once(valkey: Valkey, quick: Settings, start_worker: Any) -> None:
     worker = start_worker(concurrency=2)
     data = picture(size=(1500, 1500), kind="BMP")
@@ -492,6 +495,7 @@ def test_a_message_that_is_lost_is_sent_again_by_a_sweep(connect: Any, start_wor
     assert job.result(PATIENCE_S).width == 40
 
 
+@pytest.mark.slow
 def test_a_waiter_whose_job_left_no_trace_submits_again(connect: Any, start_worker: Any, valkey: Valkey) -> None:
     client = connect()
     job = client.submit(picture())
@@ -526,6 +530,7 @@ def test_map_gives_every_source_once_with_errors_as_values(
     assert len(starts(worker, valkey)) == 301, "the twin was not done again"
 
 
+@pytest.mark.slow
 def test_map_takes_no_more_from_its_iterator_than_is_under_way(connect: Any, start_worker: Any) -> None:
     start_worker()
     taken = []

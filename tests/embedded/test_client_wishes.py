@@ -26,6 +26,7 @@ from tests.embedded.test_client import PATIENCE_S, connect, picture  # noqa: F40
 KEYS = Keys()
 
 
+@pytest.mark.slow
 def test_a_job_whose_deadline_passed_before_a_worker_came_is_expired(
     connect: Any,  # noqa: F811
     start_worker: Any,

@@ -35,6 +35,7 @@ def test_the_one_that_started_it_may_leave_first_and_the_last_one_ends_it(servic
     assert json.loads((service_folder / "roots.json").read_text()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_it_ends_when_its_last_user_is_ended_by_a_signal(service_folder: Path, number: int) -> None:
     user = UserProcess(service_folder)
@@ -120,6 +121,7 @@ def test_the_children_of_a_killed_supervisor_end(here: Path) -> None:
         eventually(lambda: all(gone(pid) for pid in all_of_it))
 
 
+@pytest.mark.slow
 def test_ensure_starts_it_again_under_the_same_url_and_for_the_same_roots(here: Path, tmp_path: Path) -> None:
     with embedded.attach(paths_root=str(tmp_path)) as service:
         store(service.url).set("kept", "yes")
@@ -131,6 +133,7 @@ def test_ensure_starts_it_again_under_the_same_url_and_for_the_same_roots(here: 
         assert json.loads((here / "roots.json").read_text()) == [str(tmp_path)]
 
 
+@pytest.mark.slow
 def test_what_a_killed_supervisor_and_its_guard_left_behind_is_ended_first(here: Path) -> None:
     with embedded.attach() as service:
         record = now(here)

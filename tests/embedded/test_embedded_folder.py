@@ -47,6 +47,7 @@ def test_nobody_else_can_enter_the_folder(here: Path) -> None:
         assert stat.S_IMODE(socket_path.stat().st_mode) == 0o700
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["long-" * 24, "o d%2F é"])
 def test_a_long_or_odd_folder_gets_its_socket_in_a_short_private_one(tmp_path: Path, name: str) -> None:
     folder = tmp_path / name
@@ -63,6 +64,7 @@ def test_a_long_or_odd_folder_gets_its_socket_in_a_short_private_one(tmp_path: P
     assert not short.exists()
 
 
+@pytest.mark.slow
 def test_on_loopback_only_who_knows_the_password_gets_in(service_folder: Path) -> None:
     user = UserProcess(service_folder, PIXLANE_EMBEDDED_LOOPBACK="1")
     url = user.said()["url"]
@@ -73,6 +75,7 @@ def test_on_loopback_only_who_knows_the_password_gets_in(service_folder: Path) -
     user.leave()
 
 
+@pytest.mark.slow
 def test_the_store_appends_is_bounded_and_evicts_only_what_has_a_time_to_live(service_folder: Path) -> None:
     user = UserProcess(service_folder, PIXLANE_EMBEDDED_MAX_BYTES="12345678")
     server = store(user.said()["url"])

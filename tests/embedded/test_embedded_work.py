@@ -67,6 +67,7 @@ def test_what_was_submitted_and_left_is_done_at_the_next_start(here: Path, tmp_p
         eventually(lambda: client.fetch(job.sha256) is not None)
 
 
+@pytest.mark.slow
 def test_a_file_outside_the_roots_is_refused(here: Path, tmp_path: Path) -> None:
     inside, outside = screens(tmp_path / "inside", 1)[0], screens(tmp_path / "outside", 2)[1]
     with embedded.attach(paths_root=str(tmp_path / "inside")) as service, Client(service.url, send="path") as client:

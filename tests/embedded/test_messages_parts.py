@@ -13,6 +13,7 @@ from tests.embedded.conftest import Valkey
 from tests.pure import make
 
 
+@pytest.mark.slow
 def test_a_client_gives_the_same_parts_and_the_next_agent_gets_them_from_the_store(
     tmp_path: Path, valkey: Valkey, quick: Settings, start_worker: Any
 ) -> None:
@@ -43,6 +44,7 @@ def test_a_store_that_is_gone_is_named_and_the_message_goes_out(tmp_path: Path, 
     assert attached.parts[0]["text"].startswith("look")
 
 
+@pytest.mark.slow
 def test_repair_encodes_through_the_client(valkey: Valkey, quick: Settings, start_worker: Any) -> None:
     start_worker()
     wire = wires.get("anthropic")

@@ -79,6 +79,7 @@ def other_project(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CELERY_LOADER", "no.such.module:Loader")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("other_project")
 @pytest.mark.parametrize("apart", [False, True], ids=["one server", "broker apart"])
 def test_variables_of_another_project_take_neither_client_nor_worker_away(

@@ -88,6 +88,7 @@ def held(valkey: Valkey, message: Message) -> Iterator[None]:
     valkey.redis.client_unpause()
 
 
+@pytest.mark.slow
 def test_a_worker_works_beside_modules_of_the_same_names(start_worker: Start, enqueue: Any, valkey: Valkey) -> None:
     worker = start_worker()
     folder = Path(f"/proc/{worker.process.pid}/cwd").resolve()
@@ -104,6 +105,7 @@ def test_a_chunk_is_done_image_by_image(start_worker: Start, enqueue: Any, valke
     assert starts(worker, valkey) == ["ok"] * 5 + ["error"]
 
 
+@pytest.mark.slow
 def test_the_same_message_twice_is_done_once(start_worker: Start, enqueue: Any, valkey: Valkey, quick: Settings) -> None:
     messages = enqueue(picture())
     publisher = Publisher(Servers.of(quick, valkey.url), quick)
@@ -198,6 +200,7 @@ def state_of(pid: int) -> str:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
+@pytest.mark.slow
 def test_a_recipe_that_only_a_newer_version_knows_is_handed_back(start_worker: Start, enqueue: Any, valkey: Valkey) -> None:
     recipe = {**Recipe().to_dict(), "sharpness": 3}
     worker = start_worker()
@@ -206,6 +209,7 @@ def test_a_recipe_that_only_a_newer_version_knows_is_handed_back(start_worker: S
     assert wait_until(lambda: outcomes(worker), "logged") == ["handed_back"]
 
 
+@pytest.mark.slow
 def test_an_unknown_field_of_this_version_is_an_error(start_worker: Start, enqueue: Any, valkey: Valkey) -> None:
     recipe = {**Recipe().to_dict(), "sharpness": 3}
     start_worker()
@@ -224,6 +228,7 @@ def test_interactive_jobs_go_before_a_full_batch_queue(
     assert not all(has_result(valkey, message) for message in batch), "it did not wait for them"
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_told_to_end_finishes_its_job_first(start_worker: Start, enqueue: Any, valkey: Valkey) -> None:
     worker = start_worker()
     (message,) = enqueue(slow_picture(), queue="interactive")
@@ -236,6 +241,7 @@ def test_a_worker_that_is_told_to_end_finishes_its_job_first(start_worker: Start
     assert valkey.redis.zcard(KEYS.workers) == 0, "it left the list of workers"
 
 
+@pytest.mark.slow
 def test_a_wrong_setting_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-m", "worker", "--queues", "nonsense", "--redis", "redis://localhost"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
@@ -275,6 +281,7 @@ def test_a_broker_that_is_down_leaves_the_job_due_in_the_ledger(valkey: Valkey, 
 # Forgetting ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_forgetting_a_source_leaves_nothing_of_it(start_worker: Start, valkey: Valkey, quick: Settings) -> None:
     start_worker()
     with Client(valkey.url, settings=quick) as client:
@@ -302,6 +309,7 @@ def test_a_run_that_was_under_way_takes_back_what_it_stored(start_worker: Start,
         assert client.fetch(sha256(data)) is None
 
 
+@pytest.mark.slow
 def test_a_purge_leaves_the_broker_alone_and_the_service_working(start_worker: Start, valkey: Valkey, quick: Settings) -> None:
     start_worker()
     with Client(valkey.url, settings=quick) as client:

@@ -65,6 +65,7 @@ def test_a_worker_looks_and_whoever_asked_is_told(
     assert stored["id"] == seen.reference.id
 
 
+@pytest.mark.slow
 def test_a_client_on_an_event_loop_is_told_the_same(
     start_seeing_worker: Any, valkey: Valkey, quick: Settings, provider: Provider
 ) -> None:
@@ -79,6 +80,7 @@ def test_a_client_on_an_event_loop_is_told_the_same(
     assert (seen.summary, seen.shown) == (FINDINGS["summary"], (10, 10))
 
 
+@pytest.mark.slow
 def test_an_answer_is_remembered_for_every_process_and_belongs_to_its_model(
     start_seeing_worker: Any, valkey: Valkey, quick: Settings, provider: Provider
 ) -> None:
@@ -154,6 +156,7 @@ def test_an_answer_that_nobody_fetched_in_time_is_there_for_the_next_who_asks(
     assert len(provider.asked) == 1
 
 
+@pytest.mark.slow
 def test_what_is_remembered_of_a_picture_goes_with_it(
     start_seeing_worker: Any, valkey: Valkey, quick: Settings, provider: Provider
 ) -> None:

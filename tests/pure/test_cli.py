@@ -90,6 +90,7 @@ def test_the_help_of_a_command_has_examples_and_a_sentence_for_each_option(name:
     assert "…" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -107,6 +108,7 @@ def test_wrong_use_is_one_line_and_names_the_help(arguments: list[str]) -> None:
     assert f"(see `pixlane {arguments[0]} --help`)" in one_line(done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "code"),
     [

@@ -92,6 +92,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "code"), WRONG.values(), ids=list(WRONG))
 def test_wrong_use_and_wrong_files_end_with_their_code_and_one_line(shot: Path, arguments: list[str], code: int) -> None:
     (shot.parent / "page.html").write_bytes(b"<html></html>")

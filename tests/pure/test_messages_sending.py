@@ -165,6 +165,7 @@ def picky(bad: Callable[[Any], bool], text: str) -> Judge:
     return judge
 
 
+@pytest.mark.slow
 @WAYS
 @pytest.mark.parametrize("text", ["Could not process image", "image too large"])
 @pytest.mark.parametrize(
@@ -183,6 +184,7 @@ def test_one_bad_image_among_several_as_likely_is_refused_twice_at_most(way: str
         assert both(server, history, way, memory=Memory()).refused == (), "none in later turns"
 
 
+@pytest.mark.slow
 @WAYS
 @pytest.mark.parametrize("turn", range(5))
 def test_a_history_that_was_never_taken_costs_four_refusals_at_most(way: str, turn: int) -> None:

@@ -79,6 +79,7 @@ def test_a_file_that_grows_while_it_is_read_ends_at_the_limit(root: Path) -> Non
         list(pieces)
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_swapped_for_a_link_in_the_meantime_gives_nothing_away(root: Path) -> None:
     outside, inner, aside = root.parent / "outside", root / "inner", root / "aside"
     (outside / "a.png").write_bytes(SECRET)

@@ -88,6 +88,7 @@ def test_a_slow_drawing_ends_at_its_limit_and_the_next_is_drawn() -> None:
     assert share(drawn(opened(SQUARE)), GREEN) == 1
 
 
+@pytest.mark.slow
 def test_the_deadline_of_the_image_counts_too() -> None:
     with pytest.raises(DeadlineExceeded):
         drawn(opened(SLOW, limits=Limits(soft_timeout_s=1.0)))
@@ -179,6 +180,7 @@ def run(script: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_process_ends_with_its_parent_however_that_ends() -> None:
     pid = int(
         run("""
@@ -330,6 +332,7 @@ def test_a_region_shows_that_part_at_the_size_that_is_wanted() -> None:
     assert share(zoomed[155:, 155:], (0, 0, 255)) == 1
 
 
+@pytest.mark.slow
 def test_a_zoom_is_drawn_within_bounds() -> None:
     work = opened(svg('<rect width="100" height="100" fill="green"/>', 'width="1000" height="1000"'))
     assert drawn(work, Region(0, 0, 10, 10), (1500, 1500)).shape == (1500, 1500, 3)

@@ -366,6 +366,7 @@ def test_pictures_inside_count_together() -> None:
         opened(svg(body), limits=Limits(max_pixels=50_000))
 
 
+@pytest.mark.slow
 def test_an_svg_inside_is_sanitized_and_counts() -> None:
     nested = svg(SHAPE)
     for _ in range(6):

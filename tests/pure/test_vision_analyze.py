@@ -119,6 +119,7 @@ def test_what_is_attached_is_named_from_the_workspace_and_what_names_no_file_nam
     assert codes(again) == ["already_shown"]
 
 
+@pytest.mark.slow
 def test_a_large_photo_is_not_refused_for_bytes_that_are_not_sent(tmp_path: Path) -> None:
     data = make.array(make.noise(1600, 1300))
     result = analyze(data, "?", gate=OPEN, profile="anthropic", media=MediaFolder(tmp_path))

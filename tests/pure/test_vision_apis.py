@@ -226,6 +226,7 @@ def test_an_answer_of_another_form_is_said_as_such(wire: str, answer: Any) -> No
 # The key ---------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("status", [400, 401, 403, 500])
 def test_the_key_is_in_no_error_and_in_no_log(wire: str, status: int, caplog: pytest.LogCaptureFixture) -> None:
@@ -256,6 +257,7 @@ WRONG_MACHINES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("variables", "base_url"), WRONG_MACHINES.values(), ids=list(WRONG_MACHINES))
 def test_what_is_wrong_on_this_machine_is_a_typed_error_at_once(variables: dict[str, str], base_url: str, tmp_path: Path) -> None:
     script = f"""
@@ -388,6 +390,7 @@ def test_two_hundred_kilobytes_of_elements_are_read() -> None:
         assert len(look(provider).elements) == 1200
 
 
+@pytest.mark.slow
 def test_a_server_that_sends_a_byte_now_and_then_is_given_up_at_the_deadline() -> None:
     over = threading.Event()
 

@@ -70,7 +70,7 @@ class Server:
         self.log: list[Request] = []
         self.errors: list[Exception] = []
         self._socket = _Listener(self)
-        self._thread = threading.Thread(target=self._socket.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread = threading.Thread(target=self._socket.serve_forever, kwargs={"poll_interval": 0.005}, daemon=True)
 
     @property
     def url(self) -> str:
