@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pixlane import Client
 from pixlane.messages import build_parts, repair, wires
 from pixlane.settings import Settings
