@@ -13,8 +13,10 @@ import socket
 import subprocess
 import sys
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -53,13 +55,21 @@ def a_free_port() -> int:
 
 def scraped(port: int) -> dict[tuple[str, ...], float]:
     """(name, label values ...) to the number."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-        families = text_string_to_metric_families(answer.read().decode())
-        return {
-            (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
-            for family in families
-            for sample in family.samples
-        }
+    return {
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(wait_until(lambda: _page(port), "the metrics are served"))
+        for sample in family.samples
+    }
+
+
+def _page(port: int) -> str:
+    """Empty while the worker, which has just been started, does not listen yet."""
+    with (
+        suppress(urllib.error.URLError),
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer,
+    ):
+        return str(answer.read().decode())
+    return ""
 
 
 @pytest.fixture
