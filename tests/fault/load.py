@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -50,23 +50,33 @@ print(count / (time.perf_counter() - began))
 """
 
 
-def run(lasts_s: float) -> dict[str, Any]:
-    """Raises AssertionError where a bound is passed; the share of the in-process rate is reported, not judged."""
-    cores = os.cpu_count() or 1
+def run(lasts_s: float, *, apart: bool = False) -> dict[str, Any]:
+    """Raises AssertionError where a bound is passed; the share of the in-process rate is reported, not judged.
+
+    `apart`: the worker has one core for itself, as on a machine of its own; server and producer have the others.
+    """
+    every = sorted(os.sched_getaffinity(0))
+    workers, others = (every[:1], every[1:]) if apart else (every, every)
+    if not others:
+        raise SystemExit("the load apart wants two cores")
+    cores = len(workers)
     knobs = replace(settings.load({}), concurrency=cores)
     options = ("--maxmemory", str(SERVER_BYTES), "--maxmemory-policy", "volatile-lru")
     rounds: list[Round] = []
     numbers = itertools.count()
-    with scene(knobs, *options) as here:
-        here.start_worker(wait=True)
-        alone = [in_process_rate(cores)]
+    with scene(knobs, *options) as here, on(every):
+        with on(workers):
+            here.start_worker(wait=True)
+        os.sched_setaffinity(here.valkey.process.pid, others)
+        os.sched_setaffinity(0, others)
+        alone = [in_process_rate(workers)]
         for _ in range(max(1, round(lasts_s / ROUND_S))):
             rounds.append(_load(here, min(lasts_s, ROUND_S), numbers))
-            alone.append(in_process_rate(cores))
+            alone.append(in_process_rate(workers))
     report = _report(rounds)
     shares = [each.per_second * 2 / (before + after) for each, before, after in zip(rounds, alone, alone[1:], strict=False)]
     report |= {
-        "in_process_per_second_all_cores": round(statistics.median(alone), 2),
+        "in_process_per_second": round(statistics.median(alone), 2),
         "share_of_in_process": {"median": round(statistics.median(shares), 3), "least": round(min(shares), 3)},
     }
     for what, limit in (("workers", GROWTH_OF_WORKERS), ("producer", GROWTH_OF_PRODUCER)):
@@ -82,11 +92,23 @@ def kinds() -> list[bytes]:
     return [screen(64, 48), screen(1280, 800), screen(640, 400), screen(800, 500)]
 
 
-def in_process_rate(cores: int) -> float:
+@contextmanager
+def on(cores: list[int]) -> Iterator[None]:
+    """What is started meanwhile runs on these cores; afterwards those of before."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def in_process_rate(cores: list[int]) -> float:
     """Images per second of `normalize()` in as many processes as there are cores, which have nothing else to do."""
     environment = {**os.environ, "VIPS_CONCURRENCY": "1"}
     command = [sys.executable, "-c", MEASURE, str(IN_PROCESS_S)]
-    each = [subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(cores)]
+    with on(cores):
+        each = [subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) for _ in cores]
     return sum(float(one.communicate(timeout=120)[0]) for one in each)
 
 

@@ -1,6 +1,6 @@
 """`python -m tests.fault.run`: the fault ring in its long form, or a part of it; what was counted as JSON on stdout.
 
-python -m tests.fault.run                          everything, with 10 minutes of load (about 25 minutes)
+python -m tests.fault.run                          everything, with 10 minutes of load (about 30 minutes)
 python -m tests.fault.run kills rolling --short    two scenarios in their short form
 python -m tests.fault.run load --minutes 2
 """
@@ -25,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     parts: dict[str, Any] = {
         **{name: (lambda told=told: told(measure)) for name, told in scenarios.SCENARIOS.items()},
         "load": lambda: load.run(options.minutes * 60),
+        "load_apart": lambda: load.run(min(options.minutes, 2) * 60, apart=True),
         "tiny": lambda: tiny.run(1_000 if options.short else 10_000),
     }
     report: dict[str, Any] = {"machine": f"{os.cpu_count()} cores, Python {platform.python_version()}"}
@@ -44,7 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.fault.run", description="Fires at a service and counts what is lost.")
-    parser.add_argument("parts", nargs="*", choices=[[], *scenarios.SCENARIOS, "load", "tiny"], help="nothing: all of them")
+    parser.add_argument(
+        "parts", nargs="*", choices=[[], *scenarios.SCENARIOS, "load", "load_apart", "tiny"], help="nothing: all of them"
+    )
     parser.add_argument("--short", action="store_true", help="fewer jobs and short limits")
     parser.add_argument("--minutes", type=float, default=10.0, help="of the mixed load")
     return parser
