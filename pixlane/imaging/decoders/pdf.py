@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MIME = "application/pdf"
 POINTS_PER_INCH = 72
 MAX_DPI = 300  # a small page is not blown up beyond what a scanner would give
-MAX_PAGE_POINTS = 14_400 * 75_000  # 14,400 units (PDF 1.7, annex C) of the largest UserUnit
+MAX_PAGE_POINTS = 14_400  # PDF 1.7, annex C; PDFium takes no notice of UserUnit
 
 
 def open_pdf(work: Work) -> Vector:

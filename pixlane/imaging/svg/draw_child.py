@@ -163,12 +163,15 @@ def _cairosvg(header: dict[str, Any], markup: str) -> bytes:
 
 
 def open_pdf(header: dict[str, Any], data: bytes) -> Answer:
-    """How many pages there are, and the size of one in points."""
+    """How many pages there are, and the size of one in points; 0 x 0 where its own MediaBox is empty (PDFium shows a Letter)."""
     with _document(data) as document:
         count = len(document)
         if not header["page"] < count:
             return {"pages": count}, b""
         width, height = document.get_page_size(header["page"])
+        box = document[header["page"]].get_mediabox(fallback_ok=False)
+        if box is not None and (box[0] == box[2] or box[1] == box[3]):
+            width = height = 0.0
         return {"pages": count, "width": width, "height": height}, b""
 
 
