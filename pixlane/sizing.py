@@ -185,8 +185,8 @@ def _gemini_tile_tokens(width: int, height: int) -> int:
     """258 tokens up to 384 x 384; else 258 per crop, the crop unit being floor(min(w, h) / 1.5), each crop scaled to 768 x 768.
 
     960x540 has a unit of 360 and 3 x 2 tiles, 1,548 tokens. A crop unit above 768 px loses detail, so `rule` holds the shorter
-    side at 1152 px, where the unit is 768 rounded or not; a smaller unit is enlarged by the provider, which no size avoids without
-    enlarging.
+    side at 1152 px, where the unit is 768 rounded or not; a smaller unit is enlarged by the provider, which no size avoids
+    without enlarging.
     Source: https://ai.google.dev/gemini-api/docs/image-understanding (the page calls it rough).
     """
     if max(width, height) <= GEMINI_SMALL_PX:

@@ -318,6 +318,27 @@ def test_noise_that_cannot_be_seen_is_left_out_with_a_note() -> None:
     assert "svg_filter_limited" in notes
 
 
+def thickened(radius: str, times: int = 1) -> bytes:
+    """3000 px of 100 units."""
+    effect = f'<feMorphology operator="dilate" radius="{radius}"/>' * times
+    body = f'<filter id="f">{effect}</filter><rect filter="url(#f)" x="40" y="40" width="20" height="20" fill="green"/>'
+    return svg(body, 'width="3000" height="3000" viewBox="0 0 100 100"')
+
+
+@pytest.mark.parametrize(("radius", "longer"), [("0.5", 1568), ("0", 1568), ("10", 427), ("9 0", 450), ("9999", 135)])
+def test_a_morphology_that_would_take_too_long_is_drawn_smaller_and_says_so(radius: str, longer: int) -> None:
+    work = opened(thickened(radius))
+    assert max(drawn(work).shape) == longer
+    said = [note.text for note in work.notes if "feMorphology" in note.text]
+    assert len(said) == (longer < 1568)
+
+
+def test_a_morphology_is_bounded() -> None:
+    with pytest.raises(UnsafeSvg) as refusal:
+        opened(thickened("9999", times=30))
+    assert refusal.value.actual > refusal.value.limit
+
+
 # Pictures inside --------------------------------------------------------------------------------------------------------------
 
 

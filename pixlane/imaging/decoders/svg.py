@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pixlane.errors import DeadlineExceeded, EngineMissing, PixlaneError, RenderFailed
 from pixlane.imaging import fork_guard
 from pixlane.imaging.decoders.vector import Vector
-from pixlane.imaging.svg import size, tree
+from pixlane.imaging.svg import bounds, size, tree
 from pixlane.imaging.svg.draw_process import pool
 from pixlane.imaging.svg.sanitize import Drawing, sanitize
 from pixlane.imaging.work import Work
@@ -41,7 +41,10 @@ class SvgPicture(Vector):
         self.drawing = drawing
         self.refused: dict[str, PixlaneError] = {}  # engine to why it does not draw this one
         wanted = self._measured(work, *size.intrinsic_size(drawing.root))
-        super().__init__(work, wanted, f"the SVG is {wanted[0]:g} x {wanted[1]:g} px", MIME)
+        says, at_most_px = f"the SVG is {wanted[0]:g} x {wanted[1]:g} px", bounds.morphology_side(drawing.root)
+        if at_most_px < min(max(*wanted, size.MIN_LONGER_SIDE_PX), work.recipe.max_side):
+            says += ", and its feMorphology would take too long at the whole size"
+        super().__init__(work, wanted, says, MIME, at_most_px=at_most_px)
 
     def render(self, width: int, height: int) -> pyvips.Image:
         """The whole drawing with its transparency, RGBA."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
@@ -24,12 +25,25 @@ class Vector(ABC):
         mime: its type.
         frames: pages.
         alpha: the drawing has transparency.
+        at_most_px: the longer side of a drawing, for what costs too much when it is larger.
     """
 
-    def __init__(self, work: Work, document_size: size.Size, says: str, mime: str, frames: int = 1, alpha: bool = True) -> None:
+    def __init__(
+        self,
+        work: Work,
+        document_size: size.Size,
+        says: str,
+        mime: str,
+        frames: int = 1,
+        *,
+        alpha: bool = True,
+        at_most_px: float = math.inf,
+    ) -> None:
         self.work = work
         self.document_size = document_size
-        width, height = size.drawn_size(document_size, work.recipe.max_side, min(work.limits.max_pixels, size.MAX_DRAWN_PIXELS))
+        self.at_most_px = at_most_px
+        longer = int(min(work.recipe.max_side, at_most_px))
+        width, height = size.drawn_size(document_size, longer, min(work.limits.max_pixels, size.MAX_DRAWN_PIXELS))
         self.facts = Facts(mime, width, height, frames=frames, alpha=alpha, vector=True)
         if (width, height) != tuple(map(round, document_size)):
             work.note("vector_scaled", f"{says}; drawn at {width} x {height} px")
@@ -56,7 +70,7 @@ class Vector(ABC):
     def _part(self, region: Region, width: int, height: int) -> pyvips.Image:
         across, down = width / region.width, height / region.height
         size_px = max(1, round(self.facts.width * across)), max(1, round(self.facts.height * down))
-        excess = (size_px[0] * size_px[1] / size.MAX_DRAWN_PIXELS) ** 0.5
+        excess = max((size_px[0] * size_px[1] / size.MAX_DRAWN_PIXELS) ** 0.5, max(size_px) / self.at_most_px)
         if excess > 1:
             size_px = max(1, int(size_px[0] / excess)), max(1, int(size_px[1] / excess))
         image = self.render(*size_px)

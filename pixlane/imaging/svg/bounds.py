@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ MAX_FILTER_REGION = 20.0  # sides of what is filtered, or of the viewport in use
 MAX_BLUR = 5.0  # standard deviation in longer sides of the viewport
 MAX_OCTAVES = 10  # the eleventh octave of noise adds less than one level of 256
 MAX_KERNEL_SIDE = 64  # of feConvolveMatrix, cells
+MORPHOLOGY_NS = 6.0  # of resvg, for a pixel of feMorphology's radius squared at a pixel of the picture
+MAX_MORPHOLOGY_S = 2.0  # of all feMorphology together; what would take longer is drawn smaller
+MIN_MORPHOLOGY_PX = 64  # an SVG that would have to be smaller still is refused
 
 _URL = re.compile(r"url\(\s*['\"]?#([^'\")\s]+)")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -126,6 +130,29 @@ def _check_filters(root: Node, note: Callable[[str, str], None]) -> None:
             if octaves and float(octaves[0]) > MAX_OCTAVES:
                 node.attributes["numOctaves"] = str(MAX_OCTAVES)
                 note("svg_filter_limited", f"noise of {octaves[0]} octaves drawn with {MAX_OCTAVES}; finer ones cannot be seen")
+
+
+def morphology_side(root: Node) -> float:
+    """The longer side, px, up to which the SVG's feMorphology is drawn in `MAX_MORPHOLOGY_S`; infinite without one.
+
+    resvg looks at the whole window for each pixel, so the cost grows with the fourth power of the side. Raises UnsafeSvg.
+    """
+    viewport = size.viewport_side(root)
+    squares = 0.0
+    for node in root.walk():
+        if node.name == "feMorphology":
+            radii = [
+                min(max(float(number) / viewport, 0.0), 1.0) for number in _NUMBER.findall(node.attributes.get("radius", ""))[:2]
+            ]
+            if radii:  # where one of two is zero resvg takes as long as with the other in both directions
+                squares += max(radii) * (min(radii) or max(radii))
+    if squares == 0:
+        return math.inf
+    side: float = (MAX_MORPHOLOGY_S * 1e9 / (MORPHOLOGY_NS * squares)) ** 0.25
+    if side < MIN_MORPHOLOGY_PX:
+        limit = MAX_MORPHOLOGY_S * 1e9 / (MORPHOLOGY_NS * MIN_MORPHOLOGY_PX**4)
+        _bound("squared sides of the picture in the radii of feMorphology", squares, limit)
+    return side
 
 
 def _sides(value: str, unit: float) -> float:
