@@ -16,6 +16,7 @@ from pixlane.errors import CorruptInput, PixlaneError, SourceTooLarge, TooManyPi
 from pixlane.imaging.deadline import Deadline
 from pixlane.imaging.svg import tree
 from pixlane.imaging.svg.sanitize import sanitize
+from pixlane.recipe import Region
 from pixlane.settings import Limits
 from tests.pure.make_svg import NAMESPACES, codes, data_url, drawn, flat_png, opened, png, share, svg
 
@@ -331,6 +332,13 @@ def test_a_morphology_that_would_take_too_long_is_drawn_smaller_and_says_so(radi
     assert max(drawn(work).shape) == longer
     said = [note.text for note in work.notes if "feMorphology" in note.text]
     assert len(said) == (longer < 1568)
+
+
+def test_a_zoom_into_a_morphology_is_enlarged_without_a_fringe() -> None:
+    pixels = drawn(opened(thickened("10")), Region(100, 100, 227, 227), size=(900, 900))
+    assert pixels.shape == (900, 900, 3)
+    assert share(pixels, GREEN) > 0.19, "24 of 53 units, in the filter region"
+    assert pixels[..., 1].min() >= 120, "no darker than what is drawn"
 
 
 def test_a_morphology_is_bounded() -> None:

@@ -47,16 +47,22 @@ class SvgPicture(Vector):
         super().__init__(work, wanted, says, MIME, at_most_px=at_most_px)
 
     def render(self, width: int, height: int) -> pyvips.Image:
-        """The whole drawing with its transparency, RGBA."""
+        """The whole drawing with its transparency, RGBA; drawn in at most `at_most_px`, and enlarged."""
         import pyvips
 
-        markup = _sized(self.drawing.root, self.document_size, width, height)
-        png = self._first_engine(markup, width, height)
+        coarser = min(1.0, self.at_most_px / max(width, height))
+        across, down = max(1, int(width * coarser)), max(1, int(height * coarser))
+        png = self._first_engine(_sized(self.drawing.root, self.document_size, across, down), across, down)
         fork_guard.enter()
         image = pyvips.Image.pngload_buffer(png)
         if image.bands < 3:
             image = image.colourspace("srgb")
-        return image if image.hasalpha() else image.addalpha()
+        image = image if image.hasalpha() else image.addalpha()
+        if coarser == 1:
+            return image
+        # Resized with its alpha in its colours: what cannot be seen gives no colour to its neighbours.
+        larger = image.premultiply().resize(width / image.width, vscale=height / image.height)
+        return larger.unpremultiply().cast("uchar").copy(interpretation="srgb")
 
     def _first_engine(self, markup: str, width: int, height: int) -> bytes:
         for engine in ENGINES:

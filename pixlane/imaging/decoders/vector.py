@@ -70,7 +70,7 @@ class Vector(ABC):
     def _part(self, region: Region, width: int, height: int) -> pyvips.Image:
         across, down = width / region.width, height / region.height
         size_px = max(1, round(self.facts.width * across)), max(1, round(self.facts.height * down))
-        excess = max((size_px[0] * size_px[1] / size.MAX_DRAWN_PIXELS) ** 0.5, max(size_px) / self.at_most_px)
+        excess = (size_px[0] * size_px[1] / size.MAX_DRAWN_PIXELS) ** 0.5
         if excess > 1:
             size_px = max(1, int(size_px[0] / excess)), max(1, int(size_px[1] / excess))
         image = self.render(*size_px)
