@@ -32,6 +32,15 @@ class Call:
     limit: int | None
     refusal: str = ""
 
+    @property
+    def times(self) -> str:
+        """The count in words."""
+        return times(self.count)
+
+
+def times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
 
 class CallBudget:
     """The calls of one conversation. An image is what its bytes are: other paths and crops of it count as the same.
@@ -65,7 +74,7 @@ class CallBudget:
         if self.limit is None:
             return Call(True, 0, None)
         taken, count = self.counts.take(self.conversation, _identity(image), self.limit)
-        refusal = "" if taken else self.sentences.calls_spent.format(count=count, limit=self.limit)
+        refusal = "" if taken else self.sentences.calls_spent.format(count=count, times=times(count), limit=self.limit)
         return Call(taken, count, self.limit, refusal)
 
     def give_back(self, image: bytes | str) -> None:

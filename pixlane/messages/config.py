@@ -161,9 +161,14 @@ def split(key: str) -> tuple[str, ...]:
 
 
 def look_up(values: Any, keys: tuple[str, ...]) -> Any:
-    """What stands there; None where a key is missing or a value on the way is no mapping."""
+    """What stands there; None where a key is missing or a value on the way is no mapping.
+
+    A key is met by its spelling: YAML reads an unquoted `4.1` as a number.
+    """
     for key in keys:
-        values = values.get(key) if isinstance(values, Mapping) else None
+        if not isinstance(values, Mapping):
+            return None
+        values = values[key] if key in values else next((value for name, value in values.items() if str(name) == key), None)
     return values
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from pixlane import profiles
 from pixlane.messages import wires
 from pixlane.messages.capability import Rung
-from pixlane.messages.lane import Decision, decide_lane
+from pixlane.messages.lane import Decision, decide_lane, name_of
 from pixlane.messages.wires import Wire
 from pixlane.profiles import Profile
 
@@ -86,7 +86,7 @@ def carries_tool_images(provider: str | None, model: str | None, wire: str | Non
     A provider's profile goes over the schema of the wire: it may veto, or be known to take what the schema does not name. What
     nobody has confirmed is closed.
     """
-    profile = profiles.resolve(provider or "", wire, model)
+    profile = profiles.resolve(name_of(provider), wire, name_of(model))
     spoken = wires.get(wire) if wire else None
     if spoken and (spoken.name, profile.name.partition("/")[0]) in LOST:
         return False, f"wire {spoken.name} turns images in tool results into text for {profile.name}"

@@ -119,6 +119,11 @@ def _decided(asked: list[Step], model: str | None) -> Decision:
     return Decision("text", f"nobody attests that {model or 'the model'} sees", tuple(asked))
 
 
+def name_of(given: object) -> str:
+    """A provider or a model by its name; a file of configuration may hold a number there (`model: 4.1`)."""
+    return "" if given is None else str(given)
+
+
 def _steps(
     provider: str | None,
     model: str | None,
@@ -127,10 +132,11 @@ def _steps(
     probes: Sequence[Rung] | None,
     offline: bool,
 ) -> Iterator[Step]:
+    provider, model = name_of(provider), name_of(model)
     yield _mode(config)
     yield _backend(config)
-    yield _override(provider or "", model or "", config)
-    route = capability.route_of(provider or "", model or "", config, wire)
+    yield _override(provider, model, config)
+    route = capability.route_of(provider, model, config, wire)
     for rung in capability.ladder(offline=offline) if probes is None else probes:
         sees, said = rung.ask(route) if provider and model else (None, "not asked: provider or model is not known")
         yield Step(rung.name, _lane(sees), said)

@@ -162,7 +162,7 @@ class Presenter:
             self.note(shot.called, "budget_unknown", error.message)
             return True
         if not call.allowed:
-            self.note(shot.called, "calls_spent", f"loaded {call.count} times, allowed are {call.limit}")
+            self.note(shot.called, "calls_spent", f"loaded {call.times}, allowed are {call.limit}")
             shot.lines.append(call.refusal)
         return call.allowed
 

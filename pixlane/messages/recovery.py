@@ -82,7 +82,7 @@ def recover(
         after: the recovery whose messages were refused again; None: the first refusal.
         client, memory, sentences: as in `repair`.
 
-    Raises InvalidArgument and UnknownProfile; never for what is in the messages.
+    Raises InvalidArgument and UnknownProfile; for what is in the messages only where no JSON can be written of it.
     """
     limits = profiles.get(profile) if isinstance(profile, str) else profile
     pictures = Pictures(memory, client)

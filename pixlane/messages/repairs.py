@@ -55,7 +55,7 @@ def repair(
         memory: keeps proofs and encodings from one turn to the next; without it each run decodes every image again.
         sentences: what the model reads.
 
-    Raises InvalidArgument and UnknownProfile; never for what is in the messages.
+    Raises InvalidArgument and UnknownProfile; for what is in the messages only where no JSON can be written of it.
     """
     limits = profiles.get(profile) if isinstance(profile, str) else profile
     pictures = Pictures(memory, client)

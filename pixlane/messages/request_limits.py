@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pixlane import settings
+from pixlane.errors import InvalidArgument
 from pixlane.messages.history import History, Item, reference_pattern
 
 WORST_CHARS = 256 * settings.KIB  # rather than press an image below this, the oldest gives way
@@ -119,7 +120,11 @@ def _pixels(item: Item) -> int:
 
 def _rest(history: History) -> int:
     """Bytes of the request besides its images, as JSON."""
-    return len(json.dumps(history.assembled(without_images=True), default=str, ensure_ascii=False).encode("utf-8", "replace"))
+    try:
+        written = json.dumps(history.assembled(without_images=True), default=str, ensure_ascii=False)
+    except RecursionError:
+        raise InvalidArgument("the messages are nested so deeply that they cannot be written as JSON") from None
+    return len(written.encode("utf-8", "replace"))
 
 
 def _documents(node: Any) -> int:

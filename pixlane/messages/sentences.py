@@ -48,7 +48,7 @@ class Sentences:
 
     # Budgets
     calls_spent: str = (
-        "[image not loaded: it has been loaded {count} times in this conversation (crops of it count too), which is the limit. "
+        "[image not loaded: it has been loaded {times} in this conversation (crops of it count too), which is the limit. "
         "Answer from what was already seen, or ask the user.]"
     )
     left_out: str = "[image left out: {name} ({what}): {reason}]"

@@ -272,7 +272,7 @@ class _Reader:
             result = draw()
             return replace(result, notes=(*result.notes, About(self.found.name, "budget_unknown", error.message)))
         if not call.allowed:
-            note = About(self.found.name, "calls_spent", f"loaded {call.count} times, allowed are {call.limit}")
+            note = About(self.found.name, "calls_spent", f"loaded {call.times}, allowed are {call.limit}")
             return ToolResult(call.refusal, is_error=True, notes=(note,))
         try:
             return draw()

@@ -20,7 +20,7 @@ def test_an_image_is_loaded_as_often_as_the_limit_says_and_then_refused_in_words
     assert [budget.take(IMAGE).allowed for _ in range(4)] == [True, True, False, False]
     refused = budget.take(IMAGE)
     assert (refused.count, refused.limit) == (2, 2)
-    assert "2 times" in refused.refusal
+    assert "twice" in refused.refusal
     assert "crops" in refused.refusal
     assert "ask the user" in refused.refusal
     assert budget.take(OTHER).allowed

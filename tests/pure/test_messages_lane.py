@@ -205,3 +205,11 @@ def test_explain_prints_every_step_the_decision_and_the_age_of_the_catalog() -> 
     (decided,) = [line for line in text if line.startswith("->")]
     assert catalog.shipped().as_of in decided
     assert " d old" in decided
+
+
+def test_names_that_yaml_reads_as_numbers_are_met_by_their_spelling() -> None:
+    config = {"providers": {"lab": {"models": {4.1: {"supports_vision": True}}}}}
+    decision = decide_lane("lab", 4.1, config, probes=())  # type: ignore[arg-type]
+    assert (decision.lane, "providers.lab.models.4.1.supports_vision is true" in decision.reason) == ("native", True)
+    assert decide_lane(5, 6, None, probes=()).lane == "text"  # type: ignore[arg-type]
+    assert not native_tool_images(5, 6, {"model": 5}, probes=())  # type: ignore[arg-type]

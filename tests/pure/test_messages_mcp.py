@@ -123,7 +123,7 @@ def test_a_budget_names_an_image_that_was_loaded_often_enough(read: Read) -> Non
     result = read(image(PNGS[0]), image(PNGS[1]), budget=budget)
     assert len(result.images) == 1
     assert "calls_spent" in codes(result)
-    assert f"MEDIA:{result.files[0]}\n[image not loaded: it has been loaded 1 times" in str(result)
+    assert f"MEDIA:{result.files[0]}\n[image not loaded: it has been loaded once" in str(result)
 
 
 def test_a_budget_that_cannot_be_asked_does_not_cost_the_sight(read: Read) -> None:

@@ -15,7 +15,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from pixlane import profiles
-from pixlane.messages import wires
+from pixlane.errors import InvalidArgument
+from pixlane.messages import repair, wires
 from pixlane.messages.changes import CHANGE_CODES
 from pixlane.messages.sentences import DEFAULT
 from tests.pure import odd
@@ -150,3 +151,20 @@ def test_changes_are_json() -> None:
     assert json.loads(json.dumps([change.to_dict() for change in fixed([user(JPEG)]).changes])) == [
         {"code": "relabelled", "path": [0, "content", 1], "text": "declared as image/png, the bytes are image/jpeg"}
     ]
+
+
+@pytest.mark.parametrize("depth", [40, 300])
+def test_results_inside_of_results_are_followed_as_far_as_any_provider_does(depth: int) -> None:
+    part: Any = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    for _ in range(depth):
+        part = {"type": "tool_result", "tool_use_id": "a", "content": [part]}
+    repaired = repair([{"role": "user", "content": [part]}], "anthropic", "anthropic")
+    assert len(repaired.changes) == (depth < 50)
+
+
+def test_what_no_json_can_be_written_of_is_a_typed_error() -> None:
+    content: Any = "x"
+    for _ in range(5_000):
+        content = [content]
+    with pytest.raises(InvalidArgument, match="nested"):
+        repair([{"role": "assistant", "content": [{"type": "tool_use", "input": content}]}], "anthropic", "anthropic")

@@ -166,7 +166,7 @@ def test_the_same_picture_is_loaded_as_often_as_the_budget_allows(capture: Calla
     seen = [len(capture(budget=budget).images) for _ in range(3)]
     refused = capture(budget=budget)
     assert seen == [1, 1, 0]
-    assert "loaded 2 times" in str(refused)
+    assert "loaded twice" in str(refused)
     assert codes(refused) == ["calls_spent"]
 
 

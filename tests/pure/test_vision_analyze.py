@@ -78,7 +78,7 @@ def test_a_picture_is_loaded_as_often_as_the_conversation_allows_whatever_it_is_
     refused = analyze(f"file://{shot}", "?", gate=OPEN, budget=budget)
     assert refused.images == ()
     assert "calls_spent" in codes(refused)
-    assert "it has been loaded 2 times" in refused.text
+    assert "it has been loaded twice" in refused.text
 
 
 def test_a_picture_that_cannot_be_drawn_costs_no_call(tmp_path: Path) -> None:

@@ -18,6 +18,9 @@ Path = tuple[int | str, ...]
 Part = dict[str, Any]
 Message = Mapping[str, Any]
 
+MAX_KEYS = 100
+"""Parts are looked for down to here: dozens of results inside of results, where every provider takes one."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -179,6 +182,8 @@ class Wire(ABC):
             yield from self._content(at(message, keys), (index, *keys), role, in_tool)
 
     def _content(self, content: Any, path: Path, role: str, in_tool: bool) -> Iterator[ImageAt | TextAt]:
+        if len(path) > MAX_KEYS:
+            return
         if isinstance(content, str):
             yield TextAt(path, path, path[:-1], role, in_tool, content)
         elif isinstance(content, Mapping):
