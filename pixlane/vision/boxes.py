@@ -21,7 +21,8 @@ _Boxed = TypeVar("_Boxed", Text, Element, Issue)
 def to_source(findings: Findings, picture: Rendition) -> tuple[Findings, tuple[Note, ...]]:
     """The findings with their boxes in px of the upright source, inside the part of it that was shown.
 
-    A box without an area there is left out, its entry stays; a relation to an element that is not in the list is left out.
+    A box without an area there is left out, its entry stays; a relation to an element that is not in the list, or there
+    more than once, is left out.
     """
     shown = picture.region or Region(0, 0, picture.source.width, picture.source.height)
     happened: Counter[str] = Counter()
@@ -45,7 +46,8 @@ def to_source(findings: Findings, picture: Rendition) -> tuple[Findings, tuple[N
         return Box(rounded[0], rounded[1], round(width, 1), round(height, 1))
 
     placed_findings = _with_boxes(findings, placed)
-    known = {element.id for element in findings.elements}
+    named = Counter(element.id for element in findings.elements)
+    known = {name for name, count in named.items() if count == 1}
     relations = tuple(relation for relation in findings.relations if {relation.a, relation.b} <= known)
     happened["relation_dropped"] += len(findings.relations) - len(relations)
     notes = tuple(Note(code, SAID[code].format(count=happened[code])) for code in SAID if happened[code])
@@ -55,7 +57,7 @@ def to_source(findings: Findings, picture: Rendition) -> tuple[Findings, tuple[N
 SAID = {
     "box_clipped": "{count} boxes stood out of the picture and were cut off at its edge",
     "box_dropped": "{count} boxes had no area inside the picture and were left out",
-    "relation_dropped": "{count} relations named an element that is not there and were left out",
+    "relation_dropped": "{count} relations named an element that is not there, or several, and were left out",
 }
 
 

@@ -93,7 +93,7 @@ class Observation:
 NOTE_CODES: dict[str, str] = {
     "box_clipped": "a box stood out of the picture and was cut off at its edge",
     "box_dropped": "a box had no area inside the picture and was left out; its entry stayed",
-    "relation_dropped": "a relation named an element that is not there and was left out",
+    "relation_dropped": "a relation named an element that is not there, or several, and was left out",
     "not_remembered": "the store did not answer: the observation is made anew each time",
 }
 """Codes of the notes on an observation, besides those of the rendition that was shown."""

@@ -114,7 +114,7 @@ class Selector:
         said = "; ".join(f"{candidate.ref}: {candidate.said or candidate.reason}" for candidate in candidates[:3])
         more = f"; and {len(candidates) - 3} more" if len(candidates) > 3 else ""
         asked = REASONS[reason] if len(candidates) == 1 else "nobody is named"
-        message = f"no model can look at the picture ({asked}): {said}{more}. Set vision.default, or ask for model='local'"
+        message = f"no model can look at the picture ({asked}): {said}{more}. Set vision.default, or ask for the model `local`"
         raise VisionAdapterUnavailable(message, actual=candidates[0].ref if len(candidates) == 1 else None, **selection.to_dict())
 
     # One candidate ---------------------------------------------------------------------------------------------------------

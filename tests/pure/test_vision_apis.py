@@ -347,11 +347,14 @@ def test_boxes_that_are_fractions_of_the_sides_are_asked_for_again(wire: str) ->
         look(provider)
 
 
-def test_a_relation_to_nothing_is_left_out() -> None:
-    relation = {"type": "above", "a": "a", "b": "nobody", "confidence": None}
-    with Provider("anthropic", [said(relations=[relation])]) as provider:
+@pytest.mark.parametrize("names", [("a", "nobody"), ("a", "twice")])
+def test_a_relation_to_nothing_or_to_one_of_several_is_left_out(names: tuple[str, str]) -> None:
+    element = {"role": "text", "text": "STOP", "description": None, "box": None, "confidence": None}
+    relation = {"type": "above", "a": names[0], "b": names[1], "confidence": None}
+    several = [{"id": name, **element} for name in ("a", "twice", "twice")]
+    with Provider("anthropic", [said(elements=several, relations=[relation])]) as provider:
         seen = look(provider)
-    assert seen.relations == ()
+    assert (len(seen.elements), seen.relations) == (3, ())
     assert [note.code for note in seen.notes] == ["relation_dropped"]
 
 
