@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from math import ceil, inf, isqrt
 from typing import TYPE_CHECKING, Any
 
@@ -264,9 +264,15 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-@cache
 def _parse(name: str) -> tuple[Family, tuple[float, ...]]:
-    kind, *given = name.split(":") if isinstance(name, str) else [repr(name)]
+    if not isinstance(name, str):
+        raise InvalidRecipe(f"size_rule must be a text, got {name!r}", actual=str(name))
+    return _parsed(name)
+
+
+@lru_cache(maxsize=256)
+def _parsed(name: str) -> tuple[Family, tuple[float, ...]]:
+    kind, *given = name.split(":")
     family = FAMILIES.get(kind)
     if family is None:
         raise InvalidRecipe(f"unknown size_rule {kind!r}; known are {', '.join(FAMILIES)}", actual=str(name))

@@ -9,7 +9,7 @@ import logging
 import threading
 from typing import Any, Final
 
-from pixlane.errors import PixlaneError, QueueFull, ServiceError
+from pixlane.errors import InternalError, PixlaneError, QueueFull, ServiceError
 from pixlane.publisher import Publisher
 from pixlane.settings import Settings
 from pixlane.store import envelope, inbox, ledger, results
@@ -94,6 +94,9 @@ class Inbox:
             raise
         except PixlaneError as error:
             self._reject(entry, text, error, job)
+        except Exception as error:  # it must not stand before all others for ever
+            log.exception("entry %s of the inbox: a fault", entry)
+            self._reject(entry, text, InternalError(f"a fault of the inbox: {type(error).__name__}: {error}"), job)
 
     def _open(self, submission: Submission) -> None:
         job, queue, together = submission.job, submission.queue, self._servers.one_for_messages

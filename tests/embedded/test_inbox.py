@@ -42,6 +42,7 @@ FINGERPRINT = Recipe().fingerprint
         ({"sha256": "a" * 64, "key": "a" * 64 + "-00000000"}, "invalid_argument"),
         ({"sha256": "a" * 64, "recipe": {"max_sid": 3}}, "invalid_recipe"),
         ({"sha256": "a" * 64, "recipe": {"max_side": "large"}}, "invalid_recipe"),
+        ({"sha256": "a" * 64, "recipe": {"size_rule": ["mistral"]}}, "invalid_recipe"),
     ],
     ids=lambda value: value if isinstance(value, str) else json.dumps(value)[-30:],
 )
@@ -93,6 +94,20 @@ def test_an_entry_waits_where_it_is_while_the_queue_is_full(valkey: Valkey, quic
     last = taker.add(recipe={"max_side": 40}, queue="interactive").decode()
     assert taker.inbox._turn() == last
     assert (taker.redis.xlen(KEYS.inbox), taker.redis.zcard(KEYS.open)) == (1, 2), "the other queue does not wait for it"
+
+
+def test_a_fault_of_ours_is_told_and_stands_before_no_other_entry(
+    valkey: Valkey, quick: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taker = Taker(valkey, quick)
+    odd = taker.add(recipe={"max_side": 99}).decode()
+    taker.add()
+    read = inbox.read
+    monkeypatch.setattr(inbox, "read", lambda entry, text: 1 / 0 if entry == odd else read(entry, text))
+    taker.inbox._turn()
+    assert (taker.redis.xlen(KEYS.inbox), taker.redis.zcard(KEYS.open)) == (0, 1)
+    ((_, told),) = taker.redis.xrange(KEYS.rejected)
+    assert (told[b"entry"].decode(), json.loads(told[b"error"])["code"]) == (odd, "internal_error")
 
 
 def test_deadline_and_tenant_of_an_entry_reach_the_record(valkey: Valkey, quick: Settings) -> None:
